@@ -77,6 +77,14 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let cancelled = Code(rawValue: "cancelled")
         /// The network may not be used now, as in low data mode.
         public static let notAllowedNow = Code(rawValue: "not_allowed_now")
+        /// The user has paused it.
+        public static let paused = Code(rawValue: "paused")
+        /// The battery is too low for work in the background, or the device has to charge for it.
+        public static let lowPower = Code(rawValue: "low_power")
+        /// The user has not allowed the app to run in the background.
+        public static let backgroundNotAllowed = Code(rawValue: "background_not_allowed")
+        /// The user has not allowed the app to read photos.
+        public static let photosNotAllowed = Code(rawValue: "photos_not_allowed")
         /// A response that is not the worker's or S3's, such as a captive portal's.
         public static let invalidResponse = Code(rawValue: "invalid_response")
         /// S3 refuses: the session's policy does not allow it.
@@ -122,7 +130,7 @@ extension CloakroomError {
     public var isRetryable: Bool {
         switch code {
         case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse, .notAllowedNow,
-            .cancelled, .tokenUnavailable, .unauthorized, .storeInUse, .checksumMismatch:
+            .lowPower, .cancelled, .tokenUnavailable, .unauthorized, .storeInUse, .checksumMismatch:
             true
         default: false
         }
@@ -143,7 +151,7 @@ extension CloakroomError {
         switch code {
         case .unauthorized, .sessionRevoked, .tokenUnavailable, .forbidden, .userDisabled, .subscriptionRequired,
             .storageQuotaExceeded, .accessDenied, .diskFull, .storeFailed, .storeOwnerMismatch,
-            .notAllowedNow, .untrusted:
+            .notAllowedNow, .paused, .lowPower, .photosNotAllowed, .untrusted:
             .all
         case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse: .perhapsAll
         default: .one

@@ -23,7 +23,11 @@ struct RecordsFile {
     static let ownerTable =
         "CREATE TABLE owner (id INTEGER PRIMARY KEY CHECK (id = 1), user TEXT NOT NULL, endpoint TEXT NOT NULL)"
 
+    /// In place of a file: records that last as long as the process.
+    static let inMemory = URL(fileURLWithPath: "/:memory:", isDirectory: false)
+
     private let path: String
+    private let isInMemory: Bool
     private let kind: Kind
     private let owner: StoreOwner
     private let unnamedRecords: UnnamedRecords
@@ -33,13 +37,15 @@ struct RecordsFile {
     /// Where damaged files are now, and those of no named owner, if there were any.
     private(set) var movedAside: [URL] = []
 
-    /// - Parameter file: made when it is not there, in a folder that exists; two more come beside it, `-wal` and `-shm`.
+    /// - Parameter file: made when it is not there, in a folder that exists; two more come beside it, `-wal` and `-shm`. Or
+    ///   ``inMemory``.
     /// - Throws: ``CloakroomError/Code/storeOwnerMismatch`` for another owner's file, besides what opening it throws.
     init(
         _ kind: Kind, at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords,
         wallClock: @escaping @Sendable () -> Date
     ) throws(CloakroomError) {
         path = file.path
+        isInMemory = file == Self.inMemory
         self.kind = kind
         self.owner = owner
         self.unnamedRecords = unnamedRecords
@@ -105,6 +111,7 @@ struct RecordsFile {
     }
 
     private mutating func connect() throws(SQLiteError) -> SQLiteDatabase {
+        if isInMemory { return try SQLiteDatabase(inMemory: kind.migrations) }
         let opened = try SQLiteDatabase.openOrReplace(
             at: path, settings: SQLiteSettings(durability: kind.durability), migrations: kind.migrations,
             on: wallClock())

@@ -1,7 +1,7 @@
 import CloakroomAWS
 import Foundation
 
-/// Time that passes when the test, or a pause of the kit's, says so.
+/// Time that passes when the test, or a pause between the kit's attempts, says so.
 ///
 /// `@unchecked`: a lock guards what changes.
 final class TestClock: @unchecked Sendable {
@@ -9,9 +9,6 @@ final class TestClock: @unchecked Sendable {
         let end: Duration
         let continuation: CheckedContinuation<Void, any Error>
     }
-
-    /// Pauses between attempts are shorter, and the waits of a schedule longer.
-    private static let longestPause = Duration.seconds(120)
 
     private let lock = NSLock()
     private let start: Date
@@ -24,7 +21,8 @@ final class TestClock: @unchecked Sendable {
 
     private var elapsedNow: Duration { lock.withLock { elapsed } }
 
-    var date: Date { start.addingTimeInterval(elapsedNow / .seconds(1)) }
+    /// One that seconds since 1970 say exactly: what was stored at this instant is not later than it.
+    var date: Date { Date(timeIntervalSince1970: start.timeIntervalSince1970 + elapsedNow / .seconds(1)) }
 
     func advance(by duration: Duration) {
         let woken = lock.withLock {
@@ -39,13 +37,19 @@ final class TestClock: @unchecked Sendable {
     var runtime: RuntimeDependencies {
         RuntimeDependencies(
             wallClock: { self.date }, now: { self.instantAtStart.advanced(by: self.elapsedNow) },
-            sleep: { try await self.sleep($0) })
+            sleep: { try await self.sleep($0) }, pause: { try await self.pause($0) })
     }
 
-    /// A pause ends at once, and that much time has passed; a longer sleep ends when the test has let enough time pass.
-    func sleep(_ duration: Duration) async throws {
+    /// Ends at once, and that much time has passed.
+    private func pause(_ duration: Duration) async throws {
         try Task.checkCancellation()
-        guard duration > Self.longestPause else { return advance(by: duration) }
+        advance(by: duration)
+    }
+
+    /// Ends when enough time has passed.
+    private func sleep(_ duration: Duration) async throws {
+        try Task.checkCancellation()
+        guard duration > .zero else { return }
         let number = lock.withLock {
             lastSleeper += 1
             return lastSleeper

@@ -14,8 +14,9 @@ public import Foundation
 /// ```
 ///
 /// It speaks what the worker and S3 speak, as far as the kit uses it. Its clock stands still: it advances by
-/// ``advance(by:)``, by ``TestFault/delay(_:)`` and by the pauses between the kit's attempts, which take no time.
-/// Signatures are not recomputed; credentials, their ends and what they open are checked.
+/// ``advance(by:)``, by ``TestFault/delay(_:)`` and by the pauses between the kit's attempts, which take no time. Deadlines,
+/// and waits with nothing to do, as of `Outbox.keepSending()`, end when it has advanced that far. Signatures are not
+/// recomputed; credentials, their ends and what they open are checked.
 ///
 /// Servers share nothing, so that tests can run at the same time. All of it may be called from any thread.
 public final class TestServer: Sendable {
@@ -86,7 +87,7 @@ extension TestServer {
     /// What the clock shows.
     public var date: Date { clock.date }
 
-    /// Lets time pass at once: credentials, sessions and upload URLs end, and assets expire.
+    /// Lets time pass at once: credentials, sessions, upload URLs and deadlines end, and assets expire.
     public func advance(by duration: Duration) { clock.advance(by: duration) }
 }
 

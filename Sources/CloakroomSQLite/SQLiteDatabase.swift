@@ -36,6 +36,17 @@
         if let migrations { try migrate(migrations) }
     }
 
+    /// Makes one in memory, which lasts as long as the object.
+    package init(inMemory migrations: [String]) throws(SQLiteError) {
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX
+        let code = unsafe sqlite3_open_v2(":memory:", &opened, flags, nil)
+        unsafe connection = opened
+        guard code == SQLITE_OK else { throw failure(unsafe sqlite3_extended_errcode(opened)) }
+        unsafe sqlite3_extended_result_codes(opened, 1)
+        try migrate(migrations)
+    }
+
     deinit { close() }
 
     /// Gives the file back; statements afterwards fail. Without it, the end of the object does it.

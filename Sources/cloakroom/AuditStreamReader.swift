@@ -31,7 +31,7 @@ enum AuditStreamReader {
                         box.withLock { $0.verifier.verify(line, isTooLong: false, at: place) }
                     }
                 } catch {
-                    throw AuditStreamError.redis("\(settings.redis.address)", error)
+                    throw AuditStreamError.redis("\(settings.redis.servers)", error)
                 }
                 return 0
             } catch {

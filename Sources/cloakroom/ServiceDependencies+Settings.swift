@@ -21,8 +21,8 @@ extension ServiceDependencies {
         let transport = LoopCurlTransport(options: .upstreams(settings))
         self.init(
             transport: transport, credentials: WorkerCredentials(settings, transport: transport, log: log),
-            issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(), log: log,
-            metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
+            issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(log: log),
+            log: log, metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
     }
 
     /// A folder that the settings name must be there. That of the supervisor may have been removed meanwhile: no worker

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import CloakroomLoop
 import CloakroomRedis
 import CloakroomServer
@@ -5,31 +6,56 @@ import CloakroomServer
 @LoopActor
 extension Settings.Redis {
     /// For a worker.
-    func client() throws(NoAuthoritiesError) -> any RedisClient {
-        var options = try options()
-        options.keepsSpare = true
-        return RedisConnection(options: options)
+    ///
+    /// - Parameter log: is told where the master is, when sentinels say.
+    func client(log: Log) throws(NoAuthoritiesError) -> any RedisClient {
+        let client = try client { $0.keepsSpare = true }
+        (client as? RedisFailoverClient)?.onMaster = { address in
+            log.info("Redis has a master", ["address": .text("\(address)")])
+        }
+        return client
     }
 
     /// For a command: a person waits for it, and no client, so that a slow Redis is better than none.
     func clientForPeople(atLeast timeout: Duration) throws(NoAuthoritiesError) -> any RedisClient {
-        var options = try options()
-        options.timeout = max(options.timeout, timeout)
-        return RedisConnection(options: options)
+        try client { $0.timeout = max($0.timeout, timeout) }
     }
 
-    private func options() throws(NoAuthoritiesError) -> RedisConnection.Options {
-        var options = RedisConnection.Options(address: address)
-        options.username = username
-        options.password = password?.reveal()
-        options.database = database
-        options.timeout = timeout
-        guard usesTLS else { return options }
+    private func client(
+        _ change: (inout RedisConnection.Options) -> Void
+    ) throws(NoAuthoritiesError) -> any RedisClient {
+        let trust = try trust()
+        func options(to address: RedisAddress) -> RedisConnection.Options {
+            var options = RedisConnection.Options(address: address)
+            options.username = username
+            options.password = password?.reveal()
+            options.database = database
+            options.timeout = timeout
+            options.tls = trust
+            change(&options)
+            return options
+        }
+        switch servers {
+        case .single(let address): return RedisConnection(options: options(to: address))
+        case .sentinels(let addresses, let master):
+            var sentinels = RedisSentinels.Options(addresses: addresses, master: master)
+            sentinels.username = sentinelUsername
+            sentinels.password = sentinelPassword?.reveal()
+            sentinels.timeout = max(sentinels.timeout, timeout)
+            sentinels.tls = trust
+            return RedisFailoverClient(
+                options: RedisFailoverClient.Options(
+                    sentinels: sentinels, server: options(to: addresses[0]),
+                    trialKey: "\(keyPrefix)trial:{\(randomBytes(8).hexadecimal)}:master"))
+        }
+    }
+
+    private func trust() throws(NoAuthoritiesError) -> RedisTLS? {
+        guard usesTLS else { return nil }
         guard let trust = RedisTLS(certificateAuthorities: certificateAuthorities) else {
             throw NoAuthoritiesError(file: certificateAuthorities)
         }
-        options.tls = trust
-        return options
+        return trust
     }
 }
 

@@ -8,6 +8,16 @@ public class AVURLAsset: NSObject {
     public var resourceLoader: AVAssetResourceLoader { never() }
 }
 
+/// https://developer.apple.com/documentation/avfoundation/avplayeritem
+@MainActor public class AVPlayerItem: NSObject {
+    public init(asset: AVURLAsset) { never() }
+}
+
+/// https://developer.apple.com/documentation/avfoundation/avplayer
+@MainActor public class AVPlayer: NSObject {
+    public init(playerItem: AVPlayerItem?) { never() }
+}
+
 /// https://developer.apple.com/documentation/avfoundation/avassetresourceloader
 public final class AVAssetResourceLoader: NSObject {
     public func setDelegate(_ delegate: (any AVAssetResourceLoaderDelegate)?, queue: DispatchQueue?) { never() }

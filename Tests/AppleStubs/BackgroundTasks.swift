@@ -49,6 +49,7 @@ public class BGTaskScheduler: NSObject {
         launchHandler: @escaping (BGTask) -> Void
     ) -> Bool { never() }
     public func submit(_ taskRequest: BGTaskRequest) throws { never() }
+    public func getPendingTaskRequests(completionHandler: @escaping @Sendable ([BGTaskRequest]) -> Void) { never() }
     public func cancel(taskRequestWithIdentifier identifier: String) { never() }
 }
 

@@ -70,6 +70,7 @@ public class PHPersistentChangeFetchResult: NSObject, Sequence {
 
 public class PHPhotoLibrary: NSObject, @unchecked Sendable {
     public class func shared() -> PHPhotoLibrary { never() }
+    public class func requestAuthorization(for accessLevel: PHAccessLevel) async -> PHAuthorizationStatus { never() }
     public class func authorizationStatus(for accessLevel: PHAccessLevel) -> PHAuthorizationStatus { never() }
     public var currentChangeToken: PHPersistentChangeToken { never() }
     public func fetchPersistentChanges(since token: PHPersistentChangeToken) throws -> PHPersistentChangeFetchResult {
@@ -79,6 +80,7 @@ public class PHPhotoLibrary: NSObject, @unchecked Sendable {
 
 public class PHFetchOptions: NSObject {
     public var includeHiddenAssets: Bool = false
+    public var includeAllBurstAssets: Bool = false
 }
 
 public class PHFetchResult<ObjectType: AnyObject>: NSObject, @unchecked Sendable {
@@ -92,6 +94,9 @@ public class PHAsset: NSObject, @unchecked Sendable {
     public var mediaType: PHAssetMediaType { never() }
     public var mediaSubtypes: PHAssetMediaSubtype { never() }
     public var modificationDate: Date? { never() }
+    public var isHidden: Bool { never() }
+    public var burstIdentifier: String? { never() }
+    public var representsBurst: Bool { never() }
     public class func fetchAssets(with options: PHFetchOptions?) -> PHFetchResult<PHAsset> { never() }
     public class func fetchAssets(
         withLocalIdentifiers identifiers: [String], options: PHFetchOptions?
@@ -108,11 +113,16 @@ public class PHAssetResourceRequestOptions: NSObject {
     public var isNetworkAccessAllowed: Bool = false
 }
 
+public typealias PHAssetResourceDataRequestID = Int32
+
 public class PHAssetResourceManager: NSObject, @unchecked Sendable {
     public class func `default`() -> PHAssetResourceManager { never() }
-    public func writeData(
-        for resource: PHAssetResource, toFile fileURL: URL, options: PHAssetResourceRequestOptions?
-    ) async throws { never() }
+    public func requestData(
+        for resource: PHAssetResource, options: PHAssetResourceRequestOptions?,
+        dataReceivedHandler handler: @escaping @Sendable (Data) -> Void,
+        completionHandler: @escaping @Sendable ((any Swift.Error)?) -> Void
+    ) -> PHAssetResourceDataRequestID { never() }
+    public func cancelDataRequest(_ requestID: PHAssetResourceDataRequestID) { never() }
 }
 
 private func never() -> Never { preconditionFailure("a stub") }

@@ -2,6 +2,7 @@
 //
 // What returns `some View` there does so here; a modifier that is the same for every view is declared once.
 @_exported import Combine
+@_exported import UIKit
 import AppleFoundation
 
 @MainActor @preconcurrency
@@ -48,12 +49,6 @@ public struct Image: Leaf {
     public init(systemName: String) { never() }
     public init(uiImage: UIImage) { never() }
     public func resizable() -> Image { never() }
-}
-
-/// Of UIKit, which SwiftUI brings along on iOS.
-public class UIImage {
-    public init?(data: Data) { never() }
-    public init?(contentsOfFile path: String) { never() }
 }
 
 public struct Color: Leaf {
@@ -181,6 +176,52 @@ extension View {
     public func pickerStyle(_ style: InlinePickerStyle) -> some View { self }
     public func tag<V: Hashable>(_ tag: V) -> some View { self }
     public func scaledToFit() -> some View { self }
+}
+
+// MARK: The app
+
+@MainActor @preconcurrency
+public protocol Scene {
+    associatedtype Body: Scene
+    var body: Body { get }
+}
+extension Never: Scene {}
+
+public struct WindowGroup<Content: View>: Scene {
+    public init(@ViewBuilder content: () -> Content) { never() }
+    public var body: Never { return never() }
+}
+
+@MainActor @preconcurrency
+public protocol App {
+    associatedtype Body: Scene
+    var body: Body { get }
+    init()
+}
+extension App {
+    public static func main() { never() }
+}
+
+extension Scene {
+    public func onChange<V: Equatable>(of value: V, perform action: @escaping (V) -> Void) -> some Scene { self }
+}
+
+public enum ScenePhase: Comparable, Sendable { case background, inactive, active }
+
+public struct EnvironmentValues {
+    public var scenePhase: ScenePhase { never() }
+}
+
+@propertyWrapper
+public struct Environment<Value> {
+    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) { never() }
+    public var wrappedValue: Value { never() }
+}
+
+@MainActor @preconcurrency @propertyWrapper
+public struct UIApplicationDelegateAdaptor<DelegateType: NSObject & UIApplicationDelegate> {
+    public init(_ delegateType: DelegateType.Type = DelegateType.self) { never() }
+    public var wrappedValue: DelegateType { never() }
 }
 
 public struct InlinePickerStyle {}

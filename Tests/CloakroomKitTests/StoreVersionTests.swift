@@ -102,7 +102,7 @@ import Testing
                 CREATE TABLE photo (id TEXT NOT NULL PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
                 CREATE TABLE failure (id TEXT NOT NULL PRIMARY KEY, version TEXT NOT NULL, name TEXT NOT NULL) WITHOUT ROWID;
                 CREATE TABLE source (id INTEGER PRIMARY KEY CHECK (id = 1), token BLOB NOT NULL);
-                """, owner,
+                """, owner, "ALTER TABLE failure ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0",
             ],
             row: "INSERT INTO photo VALUES ('a.bin', '1')",
             read: { file, unnamed in

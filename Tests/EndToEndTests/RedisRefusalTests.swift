@@ -106,7 +106,7 @@ extension EndToEnd {
                 #expect(try stack.ask(.vend(token)).status == 200)
                 #expect(try stack.ask(.renew(token, ["gone.bin"])).status == 200)
                 #expect(try (1...3).map { _ in try stack.ask(.presign(token)).status } == [200, 200, 429])
-                for words in [["set", "u_acl", "--tier", "free"], ["disable", "u_acl"], ["enable", "u_acl"]] {
+                for words in [["set", "u_acl", "--tier", "free"], ["enable", "u_acl"]] {
                     let run = try Command(["user"] + words + [stack.settingsFile])
                     #expect(run.status == 0, "\(run.text)")
                 }
@@ -120,7 +120,8 @@ extension EndToEnd {
 
                 #expect(try redis.command(commands) == ["OK"])
                 for words in [
-                    ["user", "get", "u_acl"], ["user", "list"], ["user", "delete", "u_acl"],
+                    ["user", "disable", "u_acl"], ["user", "get", "u_acl"], ["user", "list"],
+                    ["user", "delete", "u_acl"],
                     ["audit", "verify", "--stream", "audit"],
                     ["doctor", "--only", "redis", "--settings"],
                 ] {

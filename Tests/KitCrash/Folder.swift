@@ -67,10 +67,28 @@ extension Folder: PresignedUploader {
         await points.cross()
     }
 
+    func requestChatUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget {
+        let target = try await requestUpload(contentType: contentType, byteCount: byteCount)
+        return UploadTarget(
+            objectKey: target.objectKey, uploadURL: target.uploadURL, assetURL: target.assetURL,
+            expiration: target.expiration, fields: target.fields, releaseToken: "token-of-\(target.objectKey)")
+    }
+
     /// The user gives the asset another image while the old one is uploaded.
     private func chooseAnother(for name: String) throws {
         try Data("chosen".utf8).write(to: object("chosen.bin"))
         try change { $0.urls[name] = URL(string: "https://cdn.example/chosen.bin")! }
+    }
+}
+
+extension Folder: ImageReleaser {
+    func release(_ images: [ImageRelease]) async throws -> [ImageReleaseResult] {
+        await points.cross()
+        for image in images where image.releaseToken == "token-of-\(image.objectKey)" {
+            try? FileManager.default.removeItem(at: object(image.objectKey))
+        }
+        await points.cross()
+        return images.map { ImageReleaseResult(objectKey: $0.objectKey, outcome: .released(bytesGoneBy: nil)) }
     }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 
 extension KitCrash {
     /// One launch of an app that shares the files of `in/` and deletes each as soon as it was added: `photo-…` as a photo,
-    /// others as assets; then it sends, and writes down what was uploaded, in `urls.txt`.
+    /// `chat-…` as an image of a chat, others as assets; then it sends, and writes down what was uploaded, in `urls.txt`.
     static func runOutbox(in folder: Folder) async throws {
         let points = folder.points
         let date = folder.date
@@ -28,14 +28,16 @@ extension KitCrash {
                 try await outbox.add(photo: file)
             } else {
                 try await outbox.add(
-                    asset: try UploadContent(contentsOf: file, contentType: "image/jpeg"), reference: name)
+                    asset: try UploadContent(contentsOf: file, contentType: "image/jpeg"), reference: name,
+                    isChatImage: name.hasPrefix("chat-"))
             }
             try FileManager.default.removeItem(at: file)
             await points.cross()
         }
         print(await outbox.run())
         for asset in try await outbox.uploadedAssets() {
-            try folder.append("\(asset.reference) \(asset.objectKey)", to: "urls.txt")
+            let token = asset.releaseToken.map { " \($0)" } ?? ""
+            try folder.append("\(asset.reference) \(asset.objectKey)\(token)", to: "urls.txt")
             await points.cross()
             try await outbox.acknowledge(asset.id)
             await points.cross()

@@ -6,33 +6,51 @@ import Synchronization
 package final class RedisSentinelServers: Sendable {
     package static let master = "main"
 
+    /// Files of all servers and sentinels, for TLS in place of plain bytes.
+    package struct TLS: Sendable {
+        let key: String
+        let certificate: String
+
+        package init(key: String, certificate: String) {
+            self.key = key
+            self.certificate = certificate
+        }
+    }
+
     private let folder: TemporaryFolder
     /// Of the servers, the master's first.
     package let servers: [UInt16]
     package let sentinels: [UInt16]
     private let options: [String]
+    private let tls: TLS?
     private let programs = Mutex<[UInt16: Program]>([:])
 
     /// Blocks the thread until all listen.
     ///
     /// - Parameters:
-    ///   - downAfter: milliseconds without a reply, after which a sentinel takes a server for down.
+    ///   - downAfter: milliseconds without a reply, after which a sentinel takes a server for down. Sentinels connect again
+    ///     once a second: with less they take a new master for down at once.
     ///   - options: of each server.
+    ///   - host: a name of 127.0.0.1, which the sentinels then announce, or that itself.
     package init(
-        replicas: Int = 2, sentinels: Int = 3, downAfter: Int = 500, options: [String] = []
+        replicas: Int = 2, sentinels: Int = 3, downAfter: Int = 1000, options: [String] = [],
+        host: String = "127.0.0.1",
+        tls: TLS? = nil
     ) throws {
         folder = try TemporaryFolder()
         self.options = options
+        self.tls = tls
         let ports = Self.freePorts(1 + replicas + sentinels)
         servers = Array(ports.prefix(1 + replicas))
         self.sentinels = Array(ports.suffix(sentinels))
         for port in servers { try startServer(port, following: port == servers[0] ? nil : servers[0]) }
         for sentinel in self.sentinels {
             // What sentinels else find out within seconds: the replicas, and each other.
-            var lines = [
-                "port \(sentinel)", "bind 127.0.0.1", "dir \(folder.path)",
+            var lines = listening(on: sentinel).map { "\($0) \($1)" }
+            if host != "127.0.0.1" { lines += ["sentinel resolve-hostnames yes", "sentinel announce-hostnames yes"] }
+            lines += [
                 "sentinel myid \(Self.identifier(sentinel))",
-                "sentinel monitor \(Self.master) 127.0.0.1 \(servers[0]) \(sentinels / 2 + 1)",
+                "sentinel monitor \(Self.master) \(host) \(servers[0]) \(sentinels / 2 + 1)",
                 "sentinel down-after-milliseconds \(Self.master) \(downAfter)",
                 "sentinel failover-timeout \(Self.master) 5000",
             ]
@@ -61,9 +79,9 @@ package final class RedisSentinelServers: Sendable {
 
     /// Starts a server as if it had been a master last, without data.
     package func startServer(_ port: UInt16, following master: UInt16? = nil) throws {
-        var arguments = [
-            "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.path,
-            "--dbfilename", "\(port).rdb", "--repl-diskless-sync-delay", "0",
+        var arguments = listening(on: port).flatMap { ["--\($0)", $1] }
+        arguments += [
+            "--save", "", "--appendonly", "no", "--dbfilename", "\(port).rdb", "--repl-diskless-sync-delay", "0",
         ]
         if let master { arguments += ["--replicaof", "127.0.0.1", "\(master)"] }
         let program = try Program(
@@ -78,6 +96,16 @@ package final class RedisSentinelServers: Sendable {
             "redis-server", variable: "CLOAKROOM_REDIS_SERVER",
             arguments: [folder["\(port).conf"], "--sentinel"], until: "Sentinel ID is")
         programs.withLock { $0[port] = program }
+    }
+
+    /// Options of servers and sentinels alike.
+    private func listening(on port: UInt16) -> [(String, String)] {
+        let all = [("bind", "127.0.0.1"), ("dir", folder.path)]
+        guard let tls else { return [("port", "\(port)")] + all }
+        return all + [
+            ("port", "0"), ("tls-port", "\(port)"), ("tls-replication", "yes"), ("tls-auth-clients", "no"),
+            ("tls-key-file", tls.key), ("tls-cert-file", tls.certificate), ("tls-ca-cert-file", tls.certificate),
+        ]
     }
 
     // MARK: Ports

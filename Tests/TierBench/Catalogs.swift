@@ -158,7 +158,7 @@ enum ColdRows {
         }
         let catalog = folder.appendingPathComponent("store/catalog.sqlite")
         let database = try SQLiteDatabase(at: catalog.path)
-        let layout = try PhotoLayout(userID: "u_bench")
+        let layout = try PhotoLayout(userID: "u_bench").ofTiers
         var seeds: [(key: String, md5: [UInt8], sha256: [UInt8])] = []
         for number in 0..<count {
             let content = Array("photo \(number)".utf8)

@@ -92,7 +92,7 @@ struct ColdOpening {
         for number in first..<(first + count) {
             let id = try await bench.photo(number)
             let content = Content.photo(number, byteCount: bytes)
-            let key = try bench.layout.photo(md5: MD5.hash(content).hexadecimal)
+            let key = try bench.layout.ofTiers.photo(md5: MD5.hash(content).hexadecimal)
             try await times.measure(number) {
                 let file = try await bench.store.open(id, within: .seconds(60))
                 file.close()

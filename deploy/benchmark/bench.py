@@ -6,6 +6,7 @@ import sys
 
 import backups
 import canned
+import failover
 import instructions
 import kit
 import load
@@ -38,6 +39,7 @@ class Bench:
         self.counts = 1 if quick else 3
         self.instruction_counts = 1 if quick else 3
         self.backup_rounds = 1 if quick else 5
+        self.failovers = 1 if quick else 3
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
@@ -78,6 +80,8 @@ class Bench:
                                   ("subjects", "sts_calls_per_100_subjects", sharing.for_few_subjects)):
             if self.only in (None, name) and (calls := self._try(step, self.parts, self.slow)) is not None:
                 self.values[value] = calls
+        if self.only in (None, "redis"):
+            self._try(self._failover)
         if self.only in (None, "renew_beside"):
             self._try(self._beside)
         if self.only in (None, "renew_false"):
@@ -118,6 +122,11 @@ class Bench:
             self.faults.append(str(fault))
             print(f"fault: {fault}", file=sys.stderr, flush=True)
             return None
+
+    def _failover(self):
+        gap, lost = failover.gaps(self.parts, self.canned, self.failovers)
+        self.values["redis_failover_gap_over_server_gap"] = gap
+        self.values["over_admitted_over_acknowledged"] = lost
 
     def _backend(self, scenario):
         if scenario.floor:

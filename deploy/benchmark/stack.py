@@ -125,7 +125,7 @@ class Stack:
         in milliseconds; partial_failure: how keys are told of that still fail after retries; minimum_age: of an
         object that is renewed, in seconds; slowed: by an instrument, so that time limits are long;
         chats: images of chats have a place of their own, and can be released; ceph: the store and how images are
-        released there, in place of the upstream.
+        released there, in place of the upstream; redis: where it is, if not at the socket of all.
         """
         arguments, environment, _ = self.worker_command(name, upstream_port, **how)
         return self.start_command(name, arguments, environment)
@@ -169,7 +169,7 @@ class Stack:
 
     def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
                   region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False,
-                  chats=False, ceph=None):
+                  chats=False, ceph=None, redis=None):
         """The defaults, but for endpoints, places, and rate limits that no client reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
@@ -204,7 +204,8 @@ class Stack:
             "limits": {"renew": limit, "vend": limit, "upload": limit, "release": limit,
                        "renewKeys": {"keys": 100_000_000, "windowSeconds": 3600},
                        "releaseKeys": {"keys": 100_000_000, "windowSeconds": 3600}},
-            "redis": {"address": f"unix:{self.run / 'redis.sock'}", "timeoutMilliseconds": 5000 if slowed else 40},
+            "redis": {**(redis or {"address": f"unix:{self.run / 'redis.sock'}"}),
+                      "timeoutMilliseconds": 5000 if slowed else 40},
             "server": {"requestDeadlineMilliseconds": 60_000, "drainSeconds": 60} if slowed else {},
             "log": {"level": self._log_level},
         }

@@ -1,26 +1,37 @@
 # shellcheck shell=bash
 # For sourcing: the Swift in articles.
 
-# example ARTICLE: all its blocks of Swift, in their order, and what they take for granted.
-example() {
-    awk '
-        /^<!-- example/ { hidden = 1; next }
+# What makes a block a screen: that it imports one of these.
+screens='import (SwiftUI|UIKit|AVFoundation|AuthenticationServices)'
+
+# example_of_screens ARTICLE: all its blocks of Swift, in their order, and what they take for granted: `<!-- example … -->`. Where
+# `<!-- screens … -->` says what the screens take for granted, these alone: what else there is are statements.
+example_of_screens() {
+    awk -v screen="(^|\n)$screens\n" -v alone="$(has_statements "$1" && echo 1)" '
+        /^<!-- (example|screens)/ { hidden = 1; kept = alone ? /screens/ : /example/; next }
         hidden && /-->/ { hidden = 0; next }
-        hidden { print; next }
+        hidden && kept { print }
+        hidden { next }
         /^```swift/ { shown = 1; next }
-        /^```/ { shown = 0; next }
-        shown { print }
+        /^```/ { if (!alone || block ~ screen) printf "%s", block; block = ""; shown = 0; next }
+        shown { block = block $0 "\n" }
     ' "$1"
 }
 
-# example_without_screens ARTICLE: the same up to the first block that needs SwiftUI, and then what runs it: `<!-- run … -->`.
+# example_without_screens ARTICLE: the same up to the first screen, or without those that take something else for granted, and
+# then what runs it: `<!-- run … -->`.
 example_without_screens() {
-    awk '
-        function end() { if (block ~ /(^|\n)import SwiftUI\n/) screens = 1; if (!screens) printf "%s", block; block = "" }
+    awk -v screen="(^|\n)$screens\n" -v alone="$(has_statements "$1" && echo 1)" '
+        function end() {
+            if (block ~ screen) { if (!alone) screens = 1 } else if (!screens) printf "%s", block
+            block = ""
+        }
+        /^<!-- screens/ { ignored = 1; next }
+        ignored { if (/-->/) ignored = 0; next }
         /^<!-- (example|run)/ { hidden = 1; runs = /run/; next }
         hidden && /-->/ { hidden = 0; next }
         hidden && runs { calls = calls $0 "\n"; next }
-        hidden { print; next }
+        hidden { if (!screens) print; next }
         /^```swift/ { shown = 1; next }
         /^```/ { if (shown) end(); shown = 0; next }
         shown { block = block $0 "\n" }
@@ -36,7 +47,21 @@ example_program() {
 }
 
 # has_example ARTICLE: whether there is something to run.
-has_example() { example_without_screens "$1" | grep -q .; }
+has_example() { [[ -n $(example_without_screens "$1") ]]; }
 
-# has_screens ARTICLE: whether some of its Swift needs SwiftUI.
-has_screens() { grep -qx 'import SwiftUI' "$1"; }
+# has_screens ARTICLE: whether some of its Swift is for Apple's systems alone.
+has_screens() { grep -qxE "$screens" "$1"; }
+
+# has_statements ARTICLE: whether its screens take for granted something else than what stands before them.
+has_statements() { grep -q '^<!-- screens' "$1"; }
+
+# plain_swift ARTICLE…: the lines of blocks without a language that look like Swift, which no check compiles.
+plain_swift() {
+    awk '
+        FNR == 1 { open = 0 }
+        /^ *```/ { open = !open; plain = /^ *```$/; next }
+        open && plain && /^ *(@[A-Za-z]+ +)*((public|private|static|final) +)*(func|struct|class|actor|enum|let|var) / {
+            print FILENAME ":" FNR ": " $0
+        }
+    ' "$@"
+}

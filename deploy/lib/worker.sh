@@ -48,7 +48,7 @@ write_settings() {
   release: {mode: "delete", keys: [{file: "$state/secrets/release"}]},
   // The demonstration renews objects that are a second old; in production a day is the least that makes sense.
   renewal: {keyPrefix: "", minimumAgeSeconds: 0},
-  redis: {address: "unix:${sockets:?}/redis.sock"},
+  redis: $(redis_settings),
   // Whichever worker is asked for /metrics adds up the counters of both.
   server: {metricsFolder: "$state/metrics"},
 }

@@ -88,7 +88,7 @@ struct ContainerProvider: AWSCredentialProvider {
                     if isLast { throw .failed("the container's endpoint: \(error)") }
                 }
             }
-            do { try await dependencies.runtime.sleep(.milliseconds(100 << attempt)) } catch {
+            do { try await dependencies.runtime.pause(.milliseconds(100 << attempt)) } catch {
                 throw .failed("the container's endpoint: cancelled")
             }
             attempt += 1

@@ -46,16 +46,21 @@ package struct RuntimeDependencies: Sendable {
     package var wallClock: @Sendable () -> Date
     /// For deadlines.
     package var now: @Sendable () -> ContinuousClock.Instant
+    /// For deadlines, and while there is nothing to do.
     package var sleep: @Sendable (Duration) async throws -> Void
+    /// Between two attempts, and for a limited rate.
+    package var pause: @Sendable (Duration) async throws -> Void
     /// For jitter.
     package var randomNumber: @Sendable () -> UInt64
     /// Starts background work.
     package var spawn: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never>
 
+    /// - Parameter pause: `nil` for `sleep`.
     package init(
         wallClock: @escaping @Sendable () -> Date = { Date() },
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        pause: (@Sendable (Duration) async throws -> Void)? = nil,
         randomNumber: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
         spawn: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never> = { body in
             Task { await body() }
@@ -64,6 +69,7 @@ package struct RuntimeDependencies: Sendable {
         self.wallClock = wallClock
         self.now = now
         self.sleep = sleep
+        self.pause = pause ?? sleep
         self.randomNumber = randomNumber
         self.spawn = spawn
     }

@@ -71,7 +71,7 @@ struct Retrier: Sendable {
     private func isAwake(after delay: Duration) async -> Bool {
         if delay == .zero { return true }
         do {
-            try await runtime.sleep(delay)
+            try await runtime.pause(delay)
             return true
         } catch {
             return false

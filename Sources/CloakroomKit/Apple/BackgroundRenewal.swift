@@ -37,10 +37,10 @@
         /// - Returns: `false` when the identifier is not in the Info.plist.
         public func register() -> Bool { work.register() }
 
-        /// Replaces what was scheduled under this identifier before.
+        /// Requests the next run. A request that waits already is never postponed, so an app may call this often.
         ///
-        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
+        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/backgroundNotAllowed`` when the user has turned background work
         ///   off, or the system rejects the request.
-        public func schedule() throws(CloakroomError) { try work.schedule() }
+        public func schedule() async throws(CloakroomError) { try await work.schedule() }
     }
 #endif

@@ -5,7 +5,8 @@
     /// Carries uploads by a background session: the system sends them while the app is suspended, and after it was ended by
     /// the system, and launches it when they are done.
     ///
-    /// Make it at each launch of the app, before anything else, and pass what the system calls
+    /// Make one at each launch of the app, before anything else, keep it for as long as the process runs, and give it to the outbox
+    /// of each user in turn: what two sessions of one identifier do in a process is undefined. Pass what the system calls
     /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)` with to ``handleEvents(completion:)``. A user
     /// who ends the app in the app switcher ends its transfers, too; the outbox begins them anew.
     public final class BackgroundSessionCarrier: TransferCarrier {
@@ -16,7 +17,7 @@
         private let bodies: BackgroundBodies
 
         /// - Parameters:
-        ///   - identifier: the app's own, the same at each launch; one for each outbox.
+        ///   - identifier: the app's own, the same at each launch and for all users.
         ///   - folder: for parts of files on their way.
         ///   - networkAccess: which networks the system may use.
         ///   - isDiscretionary: whether the system may wait for power and Wi-Fi, by its own judgement.
@@ -75,7 +76,7 @@
 
         public func outlivesProcess() async -> Bool { true }
 
-        public func events() async -> AsyncStream<TransferEvent> { transfers.events }
+        public func events() async -> AsyncStream<TransferEvent> { transfers.events.stream() }
     }
 
     /// Forwards a session's delegate calls.

@@ -23,6 +23,8 @@
         public let identifier: String
         private let kind: Kind
         private let interval: Duration
+        /// When there is something to do; `nil` for `interval` from now.
+        private let due: @Sendable () async -> Date?
         private let work: @Sendable () async throws -> Void
 
         /// - Parameters:
@@ -37,6 +39,16 @@
             self.kind = kind
             self.interval = interval
             self.work = work
+            due = { nil }
+        }
+
+        /// What is due by a schedule: it begins at the earliest when the next is.
+        public init(identifier: String, kind: Kind, schedule: WorkSchedule) {
+            self.identifier = identifier
+            self.kind = kind
+            interval = .seconds(86_400)
+            work = { await schedule.runDue() }
+            due = { try? await schedule.nextDate() }
         }
 
         /// Once for each identifier, before the app has finished launching; the system ends apps that do it twice.
@@ -46,19 +58,32 @@
             BGTaskScheduler.shared.register(forTaskWithIdentifier: identifier, using: nil) { run($0) }
         }
 
-        /// Replaces what was scheduled under this identifier before.
+        /// Requests the next run. A request that waits already is never postponed, so an app may call this often.
         ///
-        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
+        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/backgroundNotAllowed`` when the user has turned background work
         ///   off, or the system rejects the request.
-        public func schedule() throws(CloakroomError) {
+        public func schedule() async throws(CloakroomError) { try await submit(due: await due()) }
+
+        private func submit(due: Date?) async throws(CloakroomError) {
+            let date = BackgroundDate.next(due: due, interval: interval, pending: await pending(), now: Date())
             do {
-                try BGTaskScheduler.shared.submit(request)
+                try BGTaskScheduler.shared.submit(request(for: date))
             } catch {
-                throw CloakroomError(.notAllowedNow, "the system schedules no work in the background: \(error)")
+                throw CloakroomError(.backgroundNotAllowed, "the system schedules no work in the background: \(error)")
             }
         }
 
-        private var request: BGTaskRequest {
+        /// Of the request that waits, if there is one.
+        private func pending() async -> Date? {
+            await withCheckedContinuation { continuation in
+                BGTaskScheduler.shared.getPendingTaskRequests { [identifier] requests in
+                    let request = requests.first { $0.identifier == identifier }
+                    continuation.resume(returning: request.map { $0.earliestBeginDate ?? .distantPast })
+                }
+            }
+        }
+
+        private func request(for date: Date) -> BGTaskRequest {
             let request: BGTaskRequest
             switch kind {
             case .processing(let requiresExternalPower):
@@ -68,17 +93,25 @@
                 request = processing
             case .refresh: request = BGAppRefreshTaskRequest(identifier: identifier)
             }
-            request.earliestBeginDate = Date(timeIntervalSinceNow: interval / .seconds(1))
+            request.earliestBeginDate = date
             return request
         }
 
         private func run(_ task: BGTask) {
-            // First, so that a run that is ended by force is not the last one. Refused now, it is requested again when the
-            // app schedules the next time.
-            try? schedule()
             nonisolated(unsafe) let task = task
             // The one call from elsewhere is the last one, once.
-            let run = BackgroundRun(work) { task.setTaskCompleted(success: $0) }
+            let run = BackgroundRun {
+                // First, so that a run that is ended by force is not the last one. Refused now, it is requested again when
+                // the app schedules the next time.
+                try? await submit(due: nil)
+                do { try await work() } catch {
+                    try? await schedule()
+                    throw error
+                }
+                try? await schedule()
+            } done: {
+                task.setTaskCompleted(success: $0)
+            }
             task.expirationHandler = { run.expire() }
         }
     }

@@ -46,9 +46,7 @@
         }
 
         @concurrent func allAssets() async throws -> [String] {
-            let options = PHFetchOptions()
-            options.includeHiddenAssets = false
-            let assets = PHAsset.fetchAssets(with: options)
+            let assets = PHAsset.fetchAssets(with: Self.everything)
             return (0..<assets.count).map { assets.object(at: $0).localIdentifier }
         }
 
@@ -57,6 +55,7 @@
             return LibraryAsset(
                 id: id, modified: asset.modificationDate,
                 isScreenshot: asset.mediaSubtypes.contains(.photoScreenshot), isVideo: asset.mediaType == .video,
+                isFurtherBurstFrame: asset.burstIdentifier != nil && !asset.representsBurst, isHidden: asset.isHidden,
                 files: PHAssetResource.assetResources(for: asset).compactMap { resource in
                     LibraryAsset.Kind(resource.type).map { .init(kind: $0, name: resource.originalFilename) }
                 })
@@ -70,14 +69,27 @@
             let options = PHAssetResourceRequestOptions()
             options.isNetworkAccessAllowed = true
             do {
-                try await PHAssetResourceManager.default().writeData(for: resource, toFile: file, options: options)
+                // Not `writeData`, which goes on when the task is cancelled.
+                try await DeliveredFile.write(to: file) { receive, end in
+                    let request = PHAssetResourceManager.default().requestData(
+                        for: resource, options: options, dataReceivedHandler: receive, completionHandler: end)
+                    return { PHAssetResourceManager.default().cancelDataRequest(request) }
+                }
             } catch {
-                throw CloakroomError(.unreadableFile, "\(resource.originalFilename) cannot be exported: \(error)")
+                throw CloakroomError(exporting: resource.originalFilename, error)
             }
         }
 
         private static func asset(_ id: String) -> PHAsset? {
-            PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject
+            PHAsset.fetchAssets(withLocalIdentifiers: [id], options: everything).firstObject
+        }
+
+        /// What is left out of it is for ``PhotoSelection``.
+        private static var everything: PHFetchOptions {
+            let options = PHFetchOptions()
+            options.includeHiddenAssets = true
+            options.includeAllBurstAssets = true
+            return options
         }
     }
 

@@ -79,7 +79,9 @@ extension CloakroomClient: PresignedUploader {
     public func upload(
         _ body: HTTPBody, to target: UploadTarget, progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws {
-        try await PresignedPut(target: target, body: body, httpClient: httpClient).run(progress: progress)
+        try await PresignedPut(target: target, body: body, httpClient: httpClient).run(progress: progress) {
+            try await target.isStored(by: self)
+        }
     }
 
     /// A random name: the shipped backend requires one, and the user's own should not leave the device.

@@ -7,7 +7,10 @@ struct PresignedPut {
     let body: HTTPBody
     let httpClient: WorkerHTTPClient
 
-    func run(progress: (@Sendable (HTTPProgress) -> Void)?) async throws(CloakroomError) {
+    /// - Parameter isStored: called when the URL has ended since an attempt that may have stored the object.
+    func run(
+        progress: (@Sendable (HTTPProgress) -> Void)?, isStored: () async throws -> Bool
+    ) async throws(CloakroomError) {
         // No bytes are sent to an expired URL; while the server's time is unknown, S3 reports that.
         if let expiration = target.expiration, let now = await httpClient.clock.current, now >= expiration {
             throw .uploadURLExpired
@@ -18,6 +21,7 @@ struct PresignedPut {
             maximum: retryPolicy.maximumAttempts, until: runtime.now().advanced(by: retryPolicy.uploadDeadline),
             runtime)
         let fields = try target.fieldsToSend(byteCount: body.byteCount)
+        var mayBeStored = false
         while true {
             let request = HTTPRequest(
                 method: "PUT", url: target.uploadURL, fields: fields, body: body,
@@ -35,8 +39,14 @@ struct PresignedPut {
             }
             switch outcome {
             case .storedBefore: return
-            case .final(let error): throw error
-            case .again(let error): try await attempts.pause(after: error)
+            case .final(let error):
+                if error.code == .uploadURLExpired, mayBeStored {
+                    do { if try await isStored() { return } } catch { throw CloakroomError(of: error) }
+                }
+                throw error
+            case .again(let error):
+                mayBeStored = true
+                try await attempts.pause(after: error)
             }
         }
     }

@@ -46,7 +46,8 @@ public protocol PresignedUploader: Sendable {
     /// Uploads to a destination issued before.
     ///
     /// - Returns: when S3 has it; also when an earlier attempt stored it, since each destination has one user.
-    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/uploadURLExpired`` when another destination is needed.
+    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/uploadURLExpired`` when another destination is needed: then
+    ///   S3 has nothing at this one.
     func upload(_ body: HTTPBody, to target: UploadTarget) async throws
 }
 

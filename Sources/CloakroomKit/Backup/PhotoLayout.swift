@@ -3,8 +3,8 @@
 /// The prefixes are those of the worker's scopes: a user's credentials open these and no others.
 public struct PhotoLayout: Sendable, Equatable {
     public let userID: String
-    public let photos: String
-    public let thumbnails: String
+    public private(set) var photos: String
+    public private(set) var thumbnails: String
     public let metadata: String
     /// Where the worker's `vending.prefixes` has it, as tiers need it.
     public let catalogs: String
@@ -62,6 +62,16 @@ public struct PhotoLayout: Sendable, Equatable {
 
     /// - Parameter name: as for ``metadata(named:)``.
     public func catalog(named name: String) throws -> String { catalogs + (try Self.checked(name: name)) }
+
+    /// Where `CloakroomTiers` keeps its photos and their thumbnails: in folders of their own below these.
+    ///
+    /// A tier deletes what the user removes from it; backups and outboxes neither find nor store anything there.
+    package var ofTiers: PhotoLayout {
+        var layout = self
+        layout.photos += "tiers/"
+        layout.thumbnails += "tiers/"
+        return layout
+    }
 
     /// - Returns: the MD5 in the key of one of this user's photos; `nil` for any other key.
     public func md5(ofPhoto key: String) -> String? {

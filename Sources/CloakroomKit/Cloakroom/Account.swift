@@ -8,21 +8,41 @@ struct Account {
     let credentials: CredentialProvider
     let tokens: SignedInTokens
     private let user: String
+    private let userFolder: UserFolder
+    private let onStoreFailure: @Sendable (CloakroomError) -> Void
 
     init(_ configuration: Cloakroom.Configuration, user: String, tokens: any TokenProvider) throws {
         // A name that no user has becomes no folder.
         self.user = try PhotoLayout(userID: user).userID
         owner = StoreOwner(user: user, endpoint: configuration.endpoint)
-        let userFolder = UserFolder(of: owner, in: configuration.folder)
-        try userFolder.make()
+        userFolder = UserFolder(of: owner, in: configuration.folder)
         folder = userFolder.url
+        onStoreFailure = configuration.onStoreFailure
         self.tokens = SignedInTokens(tokens, userID: user)
         client = CloakroomClient(
             endpoint: configuration.endpoint, tokenHeader: configuration.tokenHeader, tokens: self.tokens,
             transport: configuration.transport, retryPolicy: configuration.retryPolicy, runtime: configuration.runtime)
         credentials = CredentialProvider(
-            vendor: client, store: Self.credentialStore(of: owner, in: folder), serverClock: client.serverClock,
-            userID: user, runtime: configuration.runtime)
+            vendor: client, store: configuration.credentialStore(owner, folder), onStoreFailure: onStoreFailure,
+            serverClock: client.serverClock, userID: user, runtime: configuration.runtime)
+        _ = try unlessFull { try userFolder.make() }
+    }
+
+    /// Opens a file in the user's folder.
+    ///
+    /// - Returns: `nil` on a full disk, which is reported.
+    func open<Part>(_ name: String, _ part: (_ file: URL) throws -> Part) throws -> Part? {
+        try unlessFull {
+            try userFolder.make()
+            return try part(folder.appendingPathComponent(name))
+        }
+    }
+
+    private func unlessFull<Part>(_ make: () throws -> Part) throws -> Part? {
+        do { return try make() } catch let error as CloakroomError where error.code == .diskFull {
+            onStoreFailure(error)
+            return nil
+        }
     }
 
     /// By the credentials, or as it was the last time, where the worker cannot be reached now.
@@ -38,13 +58,5 @@ struct Account {
         let layout = try PhotoLayout(vended: vended.checked(belongingTo: user), userID: user)
         record.record(vended)
         return layout
-    }
-
-    private static func credentialStore(of owner: StoreOwner, in folder: URL) -> any CredentialStore {
-        #if canImport(Security)
-            KeychainCredentialStore(owner: owner)
-        #else
-            SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), owner: owner)
-        #endif
     }
 }

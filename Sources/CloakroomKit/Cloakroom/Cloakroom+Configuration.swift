@@ -18,10 +18,19 @@ extension Cloakroom {
         public var folder: URL
         /// Of images that are shown, for all users: `Cloakroom` in *Caches*, unless set.
         public var cacheFolder: URL
+        /// Where credentials are kept, for each user; the folder is the user's own. Unless set, `KeychainCredentialStore` on Apple's
+        /// systems, with no access group, and ``SealedFileCredentialStore`` elsewhere.
+        public var credentialStore: @Sendable (_ owner: StoreOwner, _ folder: URL) -> any CredentialStore
+        /// Called when credentials could not be read or kept, and on a full disk with ``CloakroomError/Code/diskFull`` for each file that
+        /// could not be opened: what it is for goes on in memory until the next launch.
+        public var onStoreFailure: @Sendable (CloakroomError) -> Void = { _ in }
         /// For what the user waits for; all parts share its connections.
         public var transport: any HTTPTransport
-        /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``.
+        /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``. The `requirements` of
+        /// ``Cloakroom/backup(of:named:conditions:requirements:)`` say the same of exports.
         public var backgroundTransport: any HTTPTransport
+        /// Of ``Cloakroom/backup``, such as for how long a file that is unchanged counts as stored without a look into S3.
+        public var backupOptions = PhotoBackup.Options()
         public var retryPolicy = RetryPolicy()
         /// The device's clock and tasks; tests of apps have `TestServer` replace them.
         package var runtime = RuntimeDependencies()
@@ -35,6 +44,15 @@ extension Cloakroom {
             self.backgroundTransport = backgroundTransport
             folder = Self.folder(in: .applicationSupportDirectory)
             cacheFolder = Self.folder(in: .cachesDirectory)
+            credentialStore = { Self.credentialStore(of: $0, in: $1) }
+        }
+
+        private static func credentialStore(of owner: StoreOwner, in folder: URL) -> any CredentialStore {
+            #if canImport(Security)
+                KeychainCredentialStore(owner: owner)
+            #else
+                SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), owner: owner)
+            #endif
         }
 
         private static func folder(in directory: FileManager.SearchPathDirectory) -> URL {

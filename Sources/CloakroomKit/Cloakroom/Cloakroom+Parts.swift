@@ -8,7 +8,7 @@ extension Cloakroom {
     /// over ``Configuration/transport``.
     ///
     /// - Parameters:
-    ///   - carrier: such as `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
+    ///   - carrier: such as the process's `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
     ///   - conditions: power and network as they are, for `options` to demand; by default those of the device on Apple's
     ///     systems, and on others any.
     /// - Throws: ``CloakroomError``, as ``Outbox/init(folder:owner:photos:assets:carrier:conditions:options:)``.
@@ -16,7 +16,7 @@ extension Cloakroom {
         carrier: (any TransferCarrier)? = nil, conditions: (any RunConditions)? = nil,
         options: Outbox.Options = Outbox.Options()
     ) throws -> Outbox {
-        let outbox = try openOutbox(carrier, conditions ?? Self.deviceConditions, options)
+        let outbox = try openOutbox(carrier, conditions ?? DeviceConditions.ofThisDevice, options)
         open.withLock { $0.outbox = outbox }
         return outbox
     }
@@ -36,7 +36,7 @@ extension Cloakroom {
     /// - Returns: `nil` for an app without one.
     func leftOutbox(_ carrier: (any TransferCarrier)?) throws -> Outbox? {
         guard FileManager.default.fileExists(atPath: outboxFolder.path) else { return nil }
-        return try openOutbox(carrier, Self.deviceConditions, Outbox.Options())
+        return try openOutbox(carrier, DeviceConditions.ofThisDevice, Outbox.Options())
     }
 
     /// Loads photos, thumbnails and images of URLs, with a cache on the disk: see <doc:ShowingImages>.
@@ -55,7 +55,7 @@ extension Cloakroom {
             folder: configuration.cacheFolder, owner: owner, client: objects, layout: layout,
             transport: configuration.transport,
             baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
-            runtime: configuration.runtime, hasEnded: hasEnded)
+            serverClock: client.serverClock, runtime: configuration.runtime, hasEnded: hasEnded)
         open.withLock { $0.images.append(images) }
         return images
     }
@@ -93,9 +93,15 @@ extension Cloakroom {
     ///
     /// Make one for each source, and keep it.
     ///
-    /// - Parameter name: of its files, letters and digits: another one for each source.
+    /// - Parameters:
+    ///   - name: of its files, letters and digits: another one for each source.
+    ///   - conditions: power and network as they are; by default those of the device on Apple's systems, and on others any.
+    ///   - requirements: what they have to be; the networks are those of ``Configuration/backgroundTransport``.
     /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``.
-    public func backup(of source: any PhotoSource, named name: String = "library") throws -> SourceBackup {
+    public func backup(
+        of source: any PhotoSource, named name: String = "library", conditions: (any RunConditions)? = nil,
+        requirements: TransferConditions = TransferConditions(network: .inexpensive)
+    ) throws -> SourceBackup {
         guard !name.isEmpty, name.utf8.allSatisfy({ PhotoLayout.isWord($0) }) else {
             throw CloakroomError(.invalidRequest, "a source's name is letters, digits, hyphens and underscores")
         }
@@ -104,16 +110,9 @@ extension Cloakroom {
             journal: try SourceJournal(
                 at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner,
                 runtime: configuration.runtime),
-            folder: folder.appendingPathComponent("source-\(name)", isDirectory: true))
+            folder: folder.appendingPathComponent("source-\(name)", isDirectory: true), conditions: conditions,
+            requirements: requirements)
     }
 
     var outboxFolder: URL { folder.appendingPathComponent("outbox", isDirectory: true) }
-
-    private static var deviceConditions: any RunConditions {
-        #if canImport(Network)
-            AppleRunConditions()
-        #else
-            UnrestrictedConditions()
-        #endif
-    }
 }

@@ -38,15 +38,16 @@ public struct Cloakroom: Sendable {
     let open = Locked(OpenParts())
     let tokens: SignedInTokens
 
-    /// Opens what is on the disk; nothing is sent. Photos are where they are in a worker's usual configuration; for one with
+    /// Opens what is on the disk; nothing is sent. On a full disk, what has no room is left out or kept in memory, and reported by
+    /// ``Configuration/onStoreFailure``. Photos are where they are in a worker's usual configuration; for one with
     /// other `vending.prefixes` there is ``connected(configuration:user:tokens:)``.
     ///
     /// - Parameters:
     ///   - user: as the worker names the user, such as ``Session/userID``: 1 to 64 of `A–Z a–z 0–9 _ -`.
     ///   - tokens: called for each request; see <doc:SigningIn>.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest`` for a name that no user has,
-    ///   ``CloakroomError/Code/laterVersion`` where a newer version of the app wrote the files, ``CloakroomError/Code/diskFull``
-    ///   or ``CloakroomError/Code/storeFailed``.
+    ///   ``CloakroomError/Code/laterVersion`` where a newer version of the app wrote the files, or
+    ///   ``CloakroomError/Code/storeFailed``.
     public init(configuration: Configuration, user: String, tokens: any TokenProvider) throws {
         try self.init(
             Account(configuration, user: user, tokens: tokens), configuration, layout: try PhotoLayout(userID: user))
@@ -74,23 +75,26 @@ public struct Cloakroom: Sendable {
         client = account.client
         credentials = account.credentials
         tokens = account.tokens
-        let journal = try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner)
+        let runtime = configuration.runtime
+        let journal: any MultipartJournal =
+            try account.open("uploads.sqlite") { try SQLiteMultipartJournal(at: $0, owner: account.owner) }
+            ?? InMemoryMultipartJournal()
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
-            journal: journal, runtime: configuration.runtime)
+            journal: journal, runtime: runtime)
         background = S3BackupClient(
             credentials: credentials, transport: configuration.backgroundTransport,
-            endpoint: configuration.s3Endpoint, journal: journal, runtime: configuration.runtime)
+            endpoint: configuration.s3Endpoint, journal: journal, runtime: runtime)
         backup = PhotoBackup(
             client: background, layout: layout,
-            index: try PhotoIndex(
-                at: folder.appendingPathComponent("photos.sqlite"), owner: owner,
-                wallClock: configuration.runtime.wallClock))
+            index: try account.open("photos.sqlite") {
+                try PhotoIndex(at: $0, owner: account.owner, wallClock: runtime.wallClock)
+            }, options: configuration.backupOptions)
         restore = PhotoRestore(client: objects, layout: layout)
-        uploads = AssetUploader(
-            uploader: client, retention: configuration.assetRetention, runtime: configuration.runtime)
-        schedule = try WorkSchedule(
-            at: folder.appendingPathComponent("schedule.sqlite"), owner: owner, runtime: configuration.runtime)
+        uploads = AssetUploader(uploader: client, retention: configuration.assetRetention, runtime: runtime)
+        schedule =
+            try account.open("schedule.sqlite") { try WorkSchedule(at: $0, owner: account.owner, runtime: runtime) }
+            ?? WorkSchedule(at: RecordsFile.inMemory, owner: account.owner, runtime: runtime)
     }
 
     /// The same, with a closure that gives the token.

@@ -32,3 +32,14 @@ public struct UnrestrictedConditions: RunConditions {
 
     public func current() async -> DeviceConditions { DeviceConditions() }
 }
+
+extension DeviceConditions {
+    /// Those of the device on Apple's systems; on others everything is allowed.
+    static var ofThisDevice: any RunConditions {
+        #if canImport(Network)
+            AppleRunConditions()
+        #else
+            UnrestrictedConditions()
+        #endif
+    }
+}

@@ -15,15 +15,28 @@ public struct TransferConditions: Sendable, Equatable {
 
     /// Why nothing may be transferred now; `nil` when it may.
     package func refusal(of conditions: DeviceConditions) -> String? {
+        do {
+            try check(conditions)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    /// - Throws: ``CloakroomError/Code/notAllowedNow`` where the network may not be used, and
+    ///   ``CloakroomError/Code/lowPower``.
+    func check(_ conditions: DeviceConditions) throws(CloakroomError) {
         switch conditions.network {
-        case .none: return "there is no network"
-        case .constrained where !network.allowsConstrained: return "the network is in low data mode"
-        case .expensive where !network.allowsExpensive: return "the network costs money"
+        case .none: throw CloakroomError(.notAllowedNow, "there is no network")
+        case .constrained where !network.allowsConstrained:
+            throw CloakroomError(.notAllowedNow, "the network is in low data mode")
+        case .expensive where !network.allowsExpensive: throw CloakroomError(.notAllowedNow, "the network costs money")
         default: break
         }
-        if conditions.hasExternalPower { return nil }
-        if requiresExternalPower { return "the device runs on its battery" }
-        if let level = conditions.batteryLevel, level < minimumBatteryLevel { return "the battery is low" }
-        return nil
+        if conditions.hasExternalPower { return }
+        if requiresExternalPower { throw CloakroomError(.lowPower, "the device runs on its battery") }
+        if let level = conditions.batteryLevel, level < minimumBatteryLevel {
+            throw CloakroomError(.lowPower, "the battery is low")
+        }
     }
 }

@@ -65,7 +65,7 @@ extension CredentialProvider {
         let delay = max(backoff.delay(afterAttempt: 0, using: &generator) ?? .zero, retryAfter ?? .zero)
         guard delay <= .seconds(5) else { return nil }
         do {
-            try await runtime.sleep(delay)
+            try await runtime.pause(delay)
         } catch {
             throw .cancelled
         }

@@ -20,11 +20,14 @@ extension Outbox {
             lock = nil
         }
         // What was stored before it could be cancelled is not removed.
-        let left = try store.rows().filter { $0.state != .uploaded }
+        let all = try store.rows()
         if mustDiscard {
+            let left = all.filter { $0.state != .uploaded }
             _ = try rows.get()
             try store.remove(left.map(\.id))
             for row in left { folder.remove(row.id) }
+            // Of what S3 has, the URLs stay for this user's next outbox.
+            for row in all where row.state == .uploaded { folder.removeBytes(of: row.id) }
             let ids = Set(left.map(\.itemID))
             report.removed = removed.filter { ids.contains($0.id) }
         }
@@ -44,7 +47,7 @@ extension Outbox {
             report.stoppedBy = sent.stoppedBy
             guard !feed.isTimeOver, let next = sent.nextAttempt, sent.stoppedBy.map({ $0.reach == .perhapsAll }) ?? true
             else { break }
-            await idle(for: .seconds(max(1, next.timeIntervalSince1970 - now)))
+            await idle(for: .seconds(max(1, next.timeIntervalSince1970 - now)), isPause: true)
         }
         timer.cancel()
         guard feed.isTimeOver, (try? store.unsent())?.isEmpty != true else { return }

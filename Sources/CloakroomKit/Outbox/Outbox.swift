@@ -62,7 +62,7 @@ public actor Outbox {
     ///   - owner: who is signed in, and where; their name is the one in the keys of the photos.
     ///   - photos: the owner's objects; `nil` for an app without photos. Give it a journal that lasts.
     ///   - assets: such as a ``CloakroomClient``, with the owner's token; `nil` for an app without assets.
-    ///   - carrier: of this outbox alone.
+    ///   - carrier: of this outbox alone, until it has signed out.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeInUse`` when another outbox has the folder,
     ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
     public init(

@@ -4,16 +4,23 @@ public import Foundation
 public struct FolderPhotoSource: PhotoSource {
     private let folder: URL
     private let includesHiddenFiles: Bool
+    private let wallClock: @Sendable () -> Date
 
     /// - Parameter includesHiddenFiles: whether names that begin with a dot belong to it.
     public init(_ folder: URL, includesHiddenFiles: Bool = false) {
+        self.init(folder, includesHiddenFiles: includesHiddenFiles, wallClock: { Date() })
+    }
+
+    init(_ folder: URL, includesHiddenFiles: Bool = false, wallClock: @escaping @Sendable () -> Date) {
         self.folder = folder
         self.includesHiddenFiles = includesHiddenFiles
+        self.wallClock = wallClock
     }
 
     /// All files, each time: a folder does not say what is new.
     ///
-    /// What cannot be read is among them, so that somebody is told.
+    /// What cannot be read is among them, so that it is in the report. A file that was changed just now is read again by the
+    /// next run.
     ///
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read.
     public func changes(since token: Data?) async throws -> PhotoChanges {
@@ -22,7 +29,7 @@ public struct FolderPhotoSource: PhotoSource {
         return PhotoChanges(found.unreadable.keys.sorted() + found.files.map(\.path), token: nil) { path in
             SourcePhoto(
                 id: path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path,
-                version: (try? FileStamp(path: path)).map(Self.version(of:)) ?? "",
+                version: (try? FileStamp(path: path)).map { version(of: $0) } ?? "",
                 fileName: URL(fileURLWithPath: path).lastPathComponent)
         }
     }
@@ -30,8 +37,16 @@ public struct FolderPhotoSource: PhotoSource {
     public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
         let file = self.folder.appendingPathComponent(photo.id, isDirectory: false)
         var status = stat()
-        guard lstat(file.path, &status) == 0 || errno != ENOENT else {
+        guard lstat(file.path, &status) == 0 else {
+            // Of what cannot be looked at, the read says why.
+            guard errno == ENOENT || errno == ENOTDIR else { return file }
             throw CloakroomError(.noSuchObject, "\(photo.id) is not in the folder any more")
+        }
+        guard !status.isFolder else {
+            // It could not be read once. As soon as it can, its files are the photos.
+            guard let stream = opendir(file.path) else { throw CloakroomError.unreadable(file.path, errno) }
+            closedir(stream)
+            throw CloakroomError(.noSuchObject, "\(photo.id) is a folder")
         }
         return file
     }
@@ -42,7 +57,9 @@ public struct FolderPhotoSource: PhotoSource {
         try FolderWalk(includesHiddenFiles: includesHiddenFiles).files(in: folder.path)
     }
 
-    private static func version(of stamp: FileStamp) -> String {
-        "\(stamp.device).\(stamp.inode).\(stamp.byteCount).\(stamp.modified)"
+    /// Another one for other bytes: no file has twice the version of one that might be written again unseen.
+    private func version(of stamp: FileStamp) -> String {
+        let version = "\(stamp.device).\(stamp.inode).\(stamp.byteCount).\(stamp.modified).\(stamp.changed)"
+        return stamp.isSettled(at: wallClock()) ? version : "\(version).\(UUID().uuidString)"
     }
 }

@@ -3,7 +3,8 @@ public import Foundation
 /// The photo library of an Apple device, with the user's permission.
 ///
 /// A Live Photo is two files, a photo and a film. Originals that are only in iCloud are downloaded as they are backed up. Under
-/// limited access, it is what the user has selected.
+/// limited access, it is what the user has selected. When the user allows more, or the app's selection is another one, all of it
+/// is named once more.
 public struct PhotoLibrarySource: PhotoSource {
     private let library: any PhotoLibraryReader
     private let selection: PhotoSelection
@@ -13,24 +14,37 @@ public struct PhotoLibrarySource: PhotoSource {
         self.selection = selection
     }
 
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` without the user's permission, which the app asks
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/photosNotAllowed`` without the user's permission, which the app asks
     ///   for.
     public func changes(since token: Data?) async throws -> PhotoChanges {
         let access = await library.access()
         guard access != .none else {
             throw CloakroomError(
-                .unreadableFile,
+                .photosNotAllowed,
                 "the user has not allowed access to photos: ask with PHPhotoLibrary.requestAuthorization")
         }
         // Before the library is read: what is added meanwhile is among the next changes.
-        let next = try await library.token()
+        let next = Token(access: access, selection: selection, library: try await library.token())
         var changed: [String]?
-        // What was just selected is no change of the library.
-        if let token, access == .all { changed = try await library.changedAssets(since: token) }
+        // What was just selected, by the user or by the app, is no change of the library.
+        if let token = token.flatMap({ try? JSONDecoder().decode(Token.self, from: $0) }), access == .all,
+            token.access == .all, token.selection == selection
+        {
+            changed = try await library.changedAssets(since: token.library)
+        }
         let assets: [String]
         if let changed { assets = changed } else { assets = try await library.allAssets() }
         let files = AssetFiles(of: assets, in: library, selection)
-        return PhotoChanges(photos: AsyncThrowingStream { try await files.next() }, token: next)
+        return PhotoChanges(
+            photos: AsyncThrowingStream { try await files.next() }, token: try JSONEncoder().encode(next))
+    }
+
+    /// Up to where the library was read, and what of it.
+    private struct Token: Codable {
+        var access: PhotoLibraryAccess
+        var selection: PhotoSelection
+        /// Of the library itself.
+        var library: Data
     }
 
     public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
@@ -87,7 +101,7 @@ protocol PhotoLibraryReader: Sendable {
     func write(_ kind: LibraryAsset.Kind, of id: String, to file: URL) async throws
 }
 
-enum PhotoLibraryAccess: Sendable {
+enum PhotoLibraryAccess: String, Sendable, Codable {
     case all
     /// What the user has selected.
     case limited

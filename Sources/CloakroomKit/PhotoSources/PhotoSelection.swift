@@ -1,8 +1,8 @@
 import Foundation
 
 /// Which photos of a library are backed up, and which of their bytes.
-public struct PhotoSelection: Sendable, Equatable {
-    public enum Edits: Sendable, Equatable {
+public struct PhotoSelection: Sendable, Equatable, Codable {
+    public enum Edits: Sendable, Equatable, Codable {
         /// The bytes that the camera, or an import, made: an edit can be undone from these alone.
         case originals
         /// The same, and the current picture of what was edited, as files of their own.
@@ -13,17 +13,28 @@ public struct PhotoSelection: Sendable, Equatable {
     public var includesScreenshots: Bool
     /// Films; the moving part of a Live Photo belongs to its photo, and is always included.
     public var includesVideos: Bool
+    /// All frames of a burst; without them, the one that the library shows of it.
+    public var includesBursts: Bool
+    /// What the user has hidden, as far as the system lets apps read it.
+    public var includesHidden: Bool
 
-    public init(edits: Edits = .originalsAndEdits, includesScreenshots: Bool = true, includesVideos: Bool = true) {
+    public init(
+        edits: Edits = .originalsAndEdits, includesScreenshots: Bool = true, includesVideos: Bool = true,
+        includesBursts: Bool = true, includesHidden: Bool = false
+    ) {
         self.edits = edits
         self.includesScreenshots = includesScreenshots
         self.includesVideos = includesVideos
+        self.includesBursts = includesBursts
+        self.includesHidden = includesHidden
     }
 
     /// The files of one asset; none of one that is left out.
     func photos(of asset: LibraryAsset) -> [SourcePhoto] {
         if asset.isScreenshot, !includesScreenshots { return [] }
         if asset.isVideo, !includesVideos { return [] }
+        if asset.isFurtherBurstFrame, !includesBursts { return [] }
+        if asset.isHidden, !includesHidden { return [] }
         return asset.files.filter { edits == .originalsAndEdits || !$0.kind.isEdit }.map { file in
             SourcePhoto(
                 id: "\(asset.id)#\(file.kind.rawValue)",
@@ -67,5 +78,8 @@ struct LibraryAsset: Sendable, Equatable {
     var modified: Date?
     var isScreenshot = false
     var isVideo = false
+    /// Of a burst, and not the frame that the library shows.
+    var isFurtherBurstFrame = false
+    var isHidden = false
     var files: [File]
 }

@@ -8,13 +8,14 @@ public protocol PhotoSource: Sendable {
     ///   is of no use any more.
     func changes(since token: Data?) async throws -> PhotoChanges
 
-    /// The bytes of one photo, as they are.
+    /// The bytes of one photo, as they are. It ends soon when its task is cancelled.
     ///
     /// - Parameters:
     ///   - photo: of ``changes(since:)``.
-    ///   - folder: for a file that has to be made: whoever calls removes it.
+    ///   - folder: for a file that has to be made: the caller removes it.
     /// - Returns: a file of that folder, or one of the source's own, which stays as it is.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` when the photo was deleted meanwhile.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` when the photo was deleted meanwhile. Codes such as
+    ///   ``CloakroomError/Code/diskFull`` end the run; after others the next photo is exported.
     func file(of photo: SourcePhoto, in folder: URL) async throws -> URL
 }
 

@@ -10,7 +10,8 @@ public import Foundation
 /// ```
 ///
 /// A run can end at any point, even by a kill: what is stored is in the journal, and the source is asked for later changes only
-/// once all earlier ones are stored. Photos that the source has no more stay in the bucket.
+/// once all earlier ones are stored, or recorded as failed. What failed is attempted again after what is new. Photos that the
+/// source has no more stay in the bucket.
 public actor SourceBackup {
     private let source: any PhotoSource
     private let backup: PhotoBackup
@@ -18,61 +19,109 @@ public actor SourceBackup {
     private let layout: PhotoLayout
     private let journal: SourceJournal
     private let folder: URL
-    private var ongoing: Task<SourceBackupReport, Never>?
+    private let conditions: any RunConditions
+    private let requirements: TransferConditions
+    private var ongoing: SharedRun<SourceBackupReport>?
+    /// Of the run in progress, so far.
+    private var reported = SourceBackupReport()
+    /// Of its callers.
+    private var observers: [Int: @Sendable (SourceBackupReport) -> Void] = [:]
+    private var lastCaller = 0
 
-    /// Photos that are exported, and stored, together.
+    /// Photos that are exported, and stored, together: after so many, or so many bytes, the page is stored.
     private static let page = 32
+    private let pageByteCount: Int64
     /// After so many that were looked for one by one, the user's photos in S3 are listed.
     private static let lookups = 256
+    /// Of what failed in earlier runs, so many are attempted again by one run.
+    private static let retries = 64
+    /// After so many exports in a row that failed because of the network, the run ends.
+    private static let maximumConsecutiveFailures = 8
 
     /// - Parameters:
     ///   - client: over networks that cost nothing, unless the user allows more.
     ///   - journal: which photos are stored; of this source alone.
     ///   - folder: for files that have to be made of photos; emptied by each run, so for this alone.
+    ///   - conditions: power and network as they are; by default those of the device on Apple's systems, and on others any.
+    ///   - requirements: what they have to be for a photo to be exported, which may download it; the networks are those of
+    ///     `client`.
     public init(
-        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL
+        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL,
+        conditions: (any RunConditions)? = nil,
+        requirements: TransferConditions = TransferConditions(network: .inexpensive)
+    ) {
+        self.init(
+            source: source, client: client, layout: layout, journal: journal, folder: folder, conditions: conditions,
+            requirements: requirements, pageByteCount: 64 << 20)
+    }
+
+    init(
+        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL,
+        conditions: (any RunConditions)? = nil,
+        requirements: TransferConditions = TransferConditions(network: .inexpensive), pageByteCount: Int64
     ) {
         self.source = source
         self.client = client
         self.layout = layout
         self.journal = journal
         self.folder = folder
+        self.conditions = conditions ?? DeviceConditions.ofThisDevice
+        self.requirements = requirements
+        self.pageByteCount = pageByteCount
         backup = PhotoBackup(client: client, layout: layout)
     }
 
     /// Stores what is not stored yet; a call meanwhile waits for the same run.
     ///
-    /// Cancelling the task that began it ends the run.
+    /// A caller whose task is cancelled leaves the run to the others; when the last one is, the run ends.
     ///
     /// - Parameter progress: called after each few photos, with the report so far, from any thread.
-    /// - Returns: what came of it, also of a run that failed or was cancelled.
+    /// - Returns: what came of it, also of a run that failed or was cancelled; for a caller that has left it to others, what had
+    ///   come of it by then.
     @discardableResult
     public func run(progress: (@Sendable (SourceBackupReport) -> Void)? = nil) async -> SourceBackupReport {
-        if let ongoing { return await ongoing.value }
-        let task = Task { await perform(progress) }
-        ongoing = task
-        return await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        while let ongoing, ongoing.isCancelled { await ongoing.end() }
+        let run = ongoing ?? begin()
+        lastCaller += 1
+        let caller = lastCaller
+        observers[caller] = progress
+        defer { observers[caller] = nil }
+        if let report = await run.value() { return report }
+        var report = reported
+        report.stoppedBy = .cancelled
+        return report
     }
 
-    private func perform(_ progress: (@Sendable (SourceBackupReport) -> Void)?) async -> SourceBackupReport {
+    /// How many wait for the run in progress.
+    var callerCount: Int { ongoing?.callerCount ?? 0 }
+
+    private func begin() -> SharedRun<SourceBackupReport> {
+        let run = SharedRun { await self.perform() }
+        ongoing = run
+        reported = SourceBackupReport()
+        return run
+    }
+
+    private func perform() async -> SourceBackupReport {
         defer { ongoing = nil }
         var run = Run()
         do {
             try emptyFolder()
             let token = try await journal.token()
-            for photo in try await journal.failures() { try await add(photo, to: &run, progress) }
+            let earlier = Set(try await journal.failures())
+            run.later = earlier
             let changes = try await source.changes(since: token)
             // Of a source that names everything, most may be there from an earlier installation.
             if token == nil { run.listing = try await list() }
-            for try await photo in changes.photos { try await add(photo, to: &run, progress) }
-            try Task.checkCancellation()
-            try await store(&run)
-            progress?(run.report)
+            for try await photo in changes.photos { try await add(photo, to: &run) }
+            try await finishPage(&run)
             try await journal.saveToken(changes.token)
+            run.later = []
+            // Without those that were stored, or failed again, as another version.
+            let failures = try await journal.failures().filter { earlier.contains($0) }
+            for photo in failures.prefix(Self.retries) { try await add(photo, to: &run) }
+            try await finishPage(&run)
+            run.report.remaining = try await journal.failures().count - run.report.failures.count
         } catch {
             run.report.stoppedBy = CloakroomError(of: error)
         }
@@ -85,58 +134,83 @@ public actor SourceBackup {
         /// `nil`: each photo is looked for.
         var listing: BackupListing?
         var lookups = 0
-        /// To be exported, and stored, together.
-        var page: [SourcePhoto] = []
-        /// Which this run has met: one that failed before may be among the changes, too.
+        var page = Page()
+        /// Which failed in this run, by their names.
         var failed: Set<String> = []
+        /// Which failed in earlier runs: what is new comes first.
+        var later: Set<SourcePhoto> = []
+        var consecutiveFailures = ConsecutiveFailures(most: SourceBackup.maximumConsecutiveFailures)
     }
 
-    private func add(
-        _ photo: SourcePhoto, to run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?
-    ) async throws {
-        try Task.checkCancellation()
-        if run.failed.contains(photo.id) || run.page.contains(photo) { return }
+    /// Photos that were exported to be stored together, and those that could not be.
+    private struct Page {
+        var photos: [SourcePhoto] = []
+        var files: [(photo: SourcePhoto, url: URL)] = []
+        var byteCount: Int64 = 0
+        var gone: [SourcePhoto] = []
+        var failures: [SourceBackupReport.Failure] = []
+    }
+
+    private func add(_ photo: SourcePhoto, to run: inout Run) async throws {
+        if run.failed.contains(photo.id) || run.later.contains(photo) || run.page.photos.contains(photo) { return }
         if try await journal.isStored(photo) {
             run.report.alreadyThere += 1
             return
         }
-        run.page.append(photo)
-        guard run.page.count == Self.page else { return }
+        try await export(photo, &run)
+        guard run.page.photos.count == Self.page || run.page.byteCount >= pageByteCount else { return }
+        try await finishPage(&run)
+    }
+
+    private func finishPage(_ run: inout Run) async throws {
+        try Task.checkCancellation()
+        guard !run.page.photos.isEmpty else { return }
         try await store(&run)
-        progress?(run.report)
+        reported = run.report
+        for observer in observers.values { observer(reported) }
     }
 
     private func list() async throws -> BackupListing {
         try await BackupListing(of: layout, from: client, withSidecars: false)
     }
 
-    /// The photos of the page.
+    /// - Throws: what ends the run.
+    private func export(_ photo: SourcePhoto, _ run: inout Run) async throws {
+        try Task.checkCancellation()
+        // An export downloads what is only in iCloud, over any network.
+        try requirements.check(await conditions.current())
+        run.page.photos.append(photo)
+        do {
+            let file = try await source.file(of: photo, in: folder)
+            run.page.files.append((photo, file))
+            run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
+            run.consecutiveFailures.end()
+        } catch {
+            let error = CloakroomError(of: error)
+            switch error.code {
+            case .noSuchObject: run.page.gone.append(photo)
+            case .cancelled: throw error
+            default:
+                run.page.failures.append(.init(photo: photo, error: error))
+                if run.consecutiveFailures.exceedsLimit(with: error) { throw error }
+            }
+        }
+    }
+
+    /// Stores the page.
     ///
     /// - Throws: what ends the run.
     private func store(_ run: inout Run) async throws {
-        run.lookups += run.page.count
+        let page = run.page
+        run.page = Page()
+        run.lookups += page.photos.count
         if run.listing == nil, run.lookups > Self.lookups { run.listing = try await list() }
-        var files: [(photo: SourcePhoto, url: URL)] = []
-        var gone: [SourcePhoto] = []
-        var failures: [SourceBackupReport.Failure] = []
-        for photo in run.page {
-            do {
-                files.append((photo, try await source.file(of: photo, in: folder)))
-            } catch {
-                let error = CloakroomError(of: error)
-                switch error.code {
-                case .noSuchObject: gone.append(photo)
-                case .cancelled, .diskFull: throw error
-                default: failures.append(.init(photo: photo, error: error))
-                }
-            }
-        }
-        run.page = []
-        let outcome = await backup.backUp(files.map(\.url), with: run.listing)
+        let outcome = await backup.backUp(page.files.map(\.url), with: run.listing)
         run.report.add(outcome)
         let errors = Dictionary(outcome.failures.map { ($0.file.path, $0.error) }) { first, _ in first }
         var stored: [SourcePhoto] = []
-        for (photo, url) in files {
+        var failures = page.failures
+        for (photo, url) in page.files {
             if let error = errors[url.path] {
                 failures.append(.init(photo: photo, error: error))
             } else if outcome.stoppedBy == nil {
@@ -145,7 +219,7 @@ public actor SourceBackup {
         }
         run.failed.formUnion(failures.map(\.photo.id))
         run.report.failures += failures
-        try await journal.save(stored: stored, gone: gone, failed: failures.map(\.photo))
+        try await journal.save(stored: stored, gone: page.gone, failed: failures.map(\.photo))
         try emptyFolder()
         if let error = outcome.stoppedBy { throw error }
     }
@@ -167,13 +241,15 @@ public struct SourceBackupReport: Sendable, Equatable {
     /// Photos that were stored before.
     public internal(set) var alreadyThere = 0
     public internal(set) var bytesUploaded: Int64 = 0
-    /// What could not be stored, and why; the next run tries again.
+    /// What could not be stored, and why; a later run tries again.
     public internal(set) var failures: [Failure] = []
+    /// Photos that failed in earlier runs, and that this one left to later ones.
+    public internal(set) var remaining = 0
     /// Why the run ended early; `nil` when every photo was attempted.
     public internal(set) var stoppedBy: CloakroomError?
 
     /// Whether S3 has every photo that the source named.
-    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty }
+    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && remaining == 0 }
 
     /// One photo, and why S3 does not have it.
     public struct Failure: Sendable, Equatable {

@@ -43,10 +43,10 @@ public actor SourceJournal {
         }
     }
 
-    /// Photos that could not be stored, and that the source may not name again.
+    /// Photos that could not be stored, and that the source may not name again; first those that were attempted longest ago.
     func failures() throws(CloakroomError) -> [SourcePhoto] {
         try file.perform { database throws(SQLiteError) in
-            try database.rows("SELECT id, version, name FROM failure ORDER BY id") { row in
+            try database.rows("SELECT id, version, name FROM failure ORDER BY attempt, id") { row in
                 SourcePhoto(id: row.text(0), version: row.text(1), fileName: row.text(2))
             }
         }
@@ -76,7 +76,10 @@ public actor SourceJournal {
                 for photo in stored + gone { try database.run("DELETE FROM failure WHERE id = ?", [.text(photo.id)]) }
                 for photo in failed {
                     try database.run(
-                        "INSERT OR REPLACE INTO failure (id, version, name) VALUES (?, ?, ?)",
+                        """
+                        INSERT OR REPLACE INTO failure (id, version, name, attempt)
+                        VALUES (?, ?, ?, (SELECT ifnull(max(attempt), 0) + 1 FROM failure))
+                        """,
                         [.text(photo.id), .text(photo.version), .text(photo.fileName)])
                 }
             }
@@ -92,6 +95,8 @@ public actor SourceJournal {
             CREATE TABLE source (id INTEGER PRIMARY KEY CHECK (id = 1), token BLOB NOT NULL);
             """,
             RecordsFile.ownerTable,
+            // Counts up with each that fails.
+            "ALTER TABLE failure ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0",
         ],
         tables: ["photo", "failure", "source"])
 }

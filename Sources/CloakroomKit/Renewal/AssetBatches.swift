@@ -20,18 +20,24 @@ public struct AssetBatches: Sendable {
     /// The assets of a sequence, such as a cursor of a database.
     ///
     /// - Parameters:
-    ///   - assets: a new iteration of it is begun for each walk.
+    ///   - assets: a new iteration of it is begun for each walk. What came before its error is handed over first.
     ///   - size: of a batch; at least one.
     public init<Assets: AsyncSequence & Sendable>(of assets: Assets, size: Int = defaultSize)
     where Assets.Element == RenewableAsset {
         walk = { body in
             var batch: [RenewableAsset] = []
-            for try await asset in assets {
-                batch.append(asset)
-                guard batch.count >= size else { continue }
-                let full = batch
-                batch = []
-                try await body(full)
+            do {
+                for try await asset in assets {
+                    batch.append(asset)
+                    guard batch.count >= size else { continue }
+                    let full = batch
+                    batch = []
+                    try await body(full)
+                }
+            } catch {
+                // Of the sequence: after one of the body's, there is nothing left.
+                if !batch.isEmpty { try await body(batch) }
+                throw error
             }
             if !batch.isEmpty { try await body(batch) }
         }

@@ -26,10 +26,8 @@ public actor AssetRenewalManager {
     var current: RenewalWalk?
 
     private struct Run {
-        var task: Task<RunResult, Never>
-        var isForced: Bool
-        /// How many callers want its end.
-        var callers = 0
+        let shared: SharedRun<RunResult>
+        let isForced: Bool
     }
 
     struct RunResult: Sendable {
@@ -71,8 +69,8 @@ public actor AssetRenewalManager {
 
     /// Renews what is due; joins a run that is in progress.
     ///
-    /// It does not throw: failures are in the report, and retried by a later run. When every caller's task is
-    /// cancelled, the run ends.
+    /// It does not throw: failures are in the report, and retried by a later run. A caller whose task is cancelled leaves the
+    /// run to the others, with a report that says no more than that; when every caller's is, the run ends.
     @discardableResult
     public func renewIfNeeded() async -> RenewalReport {
         let running = await runningRun()
@@ -87,7 +85,8 @@ public actor AssetRenewalManager {
         var renewedMeanwhile: Set<KeyDigest> = []
         var running = await runningRun()
         while let run = running, !run.isForced {
-            renewedMeanwhile.formUnion(await join(run).renewedKeys)
+            guard let result = await run.shared.value() else { return Self.left.report }
+            renewedMeanwhile.formUnion(result.renewedKeys)
             running = await runningRun()
         }
         return await join(running ?? start(isForced: true, without: renewedMeanwhile)).report
@@ -101,11 +100,7 @@ public actor AssetRenewalManager {
     /// Ends the run in progress, if there is one, and returns when it has ended. What it has recorded stays.
     ///
     /// Not to be awaited by what the run itself waits for, such as its recovery handler.
-    public func cancel() async {
-        guard let run else { return }
-        run.task.cancel()
-        _ = await run.task.value
-    }
+    public func cancel() async { await run?.shared.cancel() }
 
     /// When each asset that the collector names now is renewed next, by key.
     ///
@@ -129,34 +124,28 @@ public actor AssetRenewalManager {
 
     /// The run to join, if there is one. A cancelled run is awaited, not joined: it leaves keys unsent.
     private func runningRun() async -> Run? {
-        while let run, run.task.isCancelled { _ = await run.task.value }
+        while let run, run.shared.isCancelled { await run.shared.end() }
         return run
     }
 
     private func start(isForced: Bool, without done: Set<KeyDigest>) -> Run {
-        let task = Task { await perform(isForced: isForced, without: done) }
-        let run = Run(task: task, isForced: isForced)
+        let run = Run(
+            shared: SharedRun { await self.perform(isForced: isForced, without: done) }, isForced: isForced)
         self.run = run
         return run
     }
 
-    private func join(_ joined: Run) async -> RunResult {
-        run?.callers += 1
-        return await withTaskCancellationHandler {
-            await joined.task.value
-        } onCancel: {
-            Task { await leave(joined) }
-        }
+    private func join(_ joined: Run) async -> RunResult { await joined.shared.value() ?? Self.left }
+
+    /// Of a caller that has left the run to others.
+    private static var left: RunResult {
+        var report = RenewalReport()
+        report.stop(.cancelled)
+        return RunResult(report: report, renewedKeys: [])
     }
 
     /// How many wait for the run in progress.
-    var callerCount: Int { run?.callers ?? 0 }
-
-    private func leave(_ left: Run) {
-        guard run?.task == left.task else { return }
-        run?.callers -= 1
-        if run?.callers == 0 { left.task.cancel() }
-    }
+    var callerCount: Int { run?.shared.callerCount ?? 0 }
 
     private func perform(isForced: Bool, without done: Set<KeyDigest>) async -> RunResult {
         // A finished run cannot be joined.
@@ -170,6 +159,8 @@ public actor AssetRenewalManager {
             await send(walk)
             await forget(walk)
         } catch {
+            // One record that cannot be read must not keep those before it from their renewal, run after run.
+            if !Task.isCancelled { await send(walk) }
             walk.report.notSent += walk.pending.assetsByKey.count
             walk.report.stop(
                 CloakroomError(of: error, otherwise: .storeFailed, "assets or their records could not be read"))

@@ -6,7 +6,10 @@ public import Foundation
 ///
 /// ```swift
 /// let schedule = try WorkSchedule(at: file, owner: owner)
-/// await schedule.add(ScheduledWork("renewals", every: .seconds(86_400)) { await renewals.renewIfNeeded() })
+/// await schedule.add(
+///     ScheduledWork("renewals", every: .seconds(86_400)) {
+///         if let error = await renewals.renewIfNeeded().error { throw error }
+///     })
 /// await schedule.runDue()
 /// ```
 ///
@@ -14,13 +17,13 @@ public import Foundation
 /// first: work that takes all the time that the system gives is last the next time. When each was done is in a file, so that an
 /// app that is launched ten times a day does daily work once.
 ///
-/// On iOS give ``runDue()`` to a `BackgroundWork`, and call it at launch; programs that the system lets run call ``run()``.
+/// On iOS make a `BackgroundWork` of it, and call ``runDue()`` at launch; programs that the system lets run call ``run()``.
 public actor WorkSchedule {
     private var file: RecordsFile
     private let runtime: RuntimeDependencies
     /// In the order in which it was added.
     private var works: [ScheduledWork] = []
-    private var ongoing: Task<[ScheduledWorkResult], Never>?
+    private var ongoing: SharedRun<[ScheduledWorkResult]>?
     private var isClosed = false
     /// What ``run()`` sleeps in.
     private var sleep: Task<Void, Never>?
@@ -65,19 +68,16 @@ public actor WorkSchedule {
 
     /// Does what is due, one after the other; a call meanwhile waits for the same.
     ///
-    /// When the task that began it is cancelled, the work in progress is, and no other is begun.
+    /// A caller whose task is cancelled leaves the rest to the others. When the last one is, the work in progress is cancelled,
+    /// and no other is begun.
     ///
-    /// - Returns: what came of each that was begun, in that order.
+    /// - Returns: what came of each that was begun, in that order; nothing for a caller that has left it to others.
     @discardableResult
     public func runDue() async -> [ScheduledWorkResult] {
-        if let ongoing { return await ongoing.value }
-        let task = Task { await performDue() }
-        ongoing = task
-        return await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        while let ongoing, ongoing.isCancelled { await ongoing.end() }
+        let run = ongoing ?? SharedRun { await self.performDue() }
+        ongoing = run
+        return await run.value() ?? []
     }
 
     /// Does what is due whenever it is, until the task is cancelled.
@@ -89,10 +89,10 @@ public actor WorkSchedule {
     }
 
     /// Cancels what is in progress, and returns when it has ended; for signing out.
-    public func cancel() async {
-        ongoing?.cancel()
-        _ = await ongoing?.value
-    }
+    public func cancel() async { await ongoing?.cancel() }
+
+    /// How many wait for what is in progress.
+    var callerCount: Int { ongoing?.callerCount ?? 0 }
 
     /// The same for good: nothing is begun any more.
     func close() async {

@@ -29,6 +29,10 @@ public enum ErrorText: String, Sendable, CaseIterable {
     case untrusted = "error.untrusted"
     case cancelled = "error.cancelled"
     case notAllowedNow = "error.not_allowed_now"
+    case paused = "error.paused"
+    case lowPower = "error.low_power"
+    case backgroundNotAllowed = "error.background_not_allowed"
+    case photosNotAllowed = "error.photos_not_allowed"
     case invalidResponse = "error.invalid_response"
     case accessDenied = "error.access_denied"
     case noSuchObject = "error.no_such_object"
@@ -76,6 +80,10 @@ extension ErrorText {
         case .unauthorized, .tokenUnavailable: .tryThenSignIn
         case .unreachable: .connect
         case .notAllowedNow: .useFreeNetwork
+        case .paused: .resume
+        case .lowPower: .charge
+        case .backgroundNotAllowed: .allowBackground
+        case .photosNotAllowed: .allowPhotos
         case .invalidResponse: .signInToNetwork
         case .untrusted: .useAnotherNetwork
         case .storeInUse: .closeElsewhere

@@ -78,11 +78,17 @@ final class ImageCacheFolder: @unchecked Sendable {
     }
 
     /// - Returns: `nil` for a file that is missing, longer, or not ours alone.
-    func read(_ name: String, byteCount: Int64) -> [UInt8]? {
-        guard let content = try? open().folder.read(name, maximumByteCount: Int(clamping: byteCount)),
-            case .bytes(let bytes) = content
-        else { return nil }
-        return bytes
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` for one that cannot be opened now, as while the
+    ///   device is locked.
+    func read(_ name: String, byteCount: Int64) throws(CloakroomError) -> [UInt8]? {
+        let opened = try open()
+        do throws(PrivateFolderError) {
+            let content = try opened.folder.read(name, maximumByteCount: Int(clamping: byteCount))
+            if case .bytes(let bytes) = content { return bytes }
+            return nil
+        } catch {
+            throw CloakroomError(error, of: Self.name)
+        }
     }
 
     /// - Returns: the name of a file that ``place(_:as:)`` makes a cached one.

@@ -24,8 +24,8 @@ public actor ImageLoader {
     private struct Flight {
         let number: UInt64
         var task: Task<Void, Never>?
-        /// Whether what comes may be cached.
-        var isCacheable = true
+        /// Why what comes is not cached.
+        var reasonNotToCache: CloakroomError?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
     }
 
@@ -40,6 +40,7 @@ public actor ImageLoader {
     let baseURLs: AssetBaseURLs?
     let settings: ImageLoaderSettings
     let runtime: RuntimeDependencies
+    private let serverClock: ServerClock?
     private let hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)?
     private var cache: ImageCache
     private var flights: [ImageID: Flight] = [:]
@@ -55,6 +56,7 @@ public actor ImageLoader {
     ///   - transport: for images of URLs.
     ///   - baseURLs: as the ``AssetRenewalManager`` has them: one object under two of them is one image, and can be
     ///     discarded by its key.
+    ///   - worker: by whose clock images end. The device's may be wrong: where it alone is known, nothing is removed for good.
     ///   - hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`; called
     ///     before each image of a URL under `baseURLs`.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``. A full disk is no failure: nothing is cached until
@@ -62,18 +64,18 @@ public actor ImageLoader {
     public init(
         folder: URL, owner: StoreOwner, client: S3BackupClient? = nil, layout: PhotoLayout? = nil,
         transport: any HTTPTransport = URLSessionTransport(), baseURLs: AssetBaseURLs? = nil,
-        settings: ImageLoaderSettings = ImageLoaderSettings(),
+        settings: ImageLoaderSettings = ImageLoaderSettings(), worker: CloakroomClient? = nil,
         hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil
     ) throws {
         try self.init(
             folder: folder, owner: owner, client: client, layout: layout, transport: transport, baseURLs: baseURLs,
-            settings: settings, runtime: RuntimeDependencies(), hasEnded: hasEnded)
+            settings: settings, serverClock: worker?.serverClock, runtime: RuntimeDependencies(), hasEnded: hasEnded)
     }
 
     init(
         folder: URL, owner: StoreOwner, client: S3BackupClient? = nil, layout: PhotoLayout? = nil,
         transport: any HTTPTransport, baseURLs: AssetBaseURLs? = nil,
-        settings: ImageLoaderSettings = ImageLoaderSettings(), runtime: RuntimeDependencies,
+        settings: ImageLoaderSettings = ImageLoaderSettings(), serverClock: ServerClock?, runtime: RuntimeDependencies,
         hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil
     ) throws {
         self.client = client
@@ -82,6 +84,7 @@ public actor ImageLoader {
         self.baseURLs = baseURLs
         self.settings = settings
         self.runtime = runtime
+        self.serverClock = serverClock
         self.hasEnded = hasEnded
         cache = ImageCache(
             try ImageCacheFolder(in: folder, owner: owner), maximumBytes: settings.maximumCacheBytes,
@@ -105,7 +108,7 @@ public actor ImageLoader {
         guard let id = try? place(of: source).id else { return }
         cache.remove(id)
         failures[id] = nil
-        flights[id]?.isCacheable = false
+        flights[id]?.reasonNotToCache = CloakroomError(.cancelled, "the image was removed while it was loaded")
     }
 
     /// Removes images whose messages have all ended, and ends requests for them. A message that names one of them again
@@ -152,8 +155,16 @@ public actor ImageLoader {
     }
 
     private func checkIsShown(_ place: Place, until expiration: Date?) async throws(CloakroomError) {
-        let now = runtime.wallClock()
-        if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false { discard(place.id) }
+        let serverTime = await serverClock?.current
+        let now = serverTime ?? runtime.wallClock()
+        if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false {
+            // A device's clock that is ahead will be set right, and the image is shown again.
+            guard serverTime != nil else {
+                removeEnded(place.id)
+                throw Self.ended
+            }
+            discard(place.id)
+        }
         if !cache.isDiscarded(place.id), try await isEnded(place) {
             removeEnded(place.id)
             throw Self.ended
@@ -213,19 +224,26 @@ public actor ImageLoader {
 
     private func url(of image: CachedImage) -> URL { cache.folder.url.appendingPathComponent(image.fileName) }
 
-    /// - Returns: `nil` without an image in the cache, or with a damaged one, which is removed.
+    /// - Returns: `nil` without an image in the cache that can be read. A damaged one is removed; one that cannot be opened
+    ///   now stays, and nothing takes its place.
     private func cached(_ place: Place) async -> Data? {
         guard let image = cache[place.id] else { return nil }
-        if let bytes = await Self.read(image, in: cache.folder, md5: place.md5) { return bytes }
-        if cache[place.id] == image { cache.remove(place.id) }
+        do throws(CloakroomError) {
+            if let bytes = try await Self.read(image, in: cache.folder, md5: place.md5) { return bytes }
+            if cache[place.id] == image { cache.remove(place.id) }
+        } catch {
+            flights[place.id]?.reasonNotToCache = error
+        }
         return nil
     }
 
-    @concurrent private static func read(_ image: CachedImage, in folder: ImageCacheFolder, md5: String?) async -> Data?
-    {
-        guard md5 == nil || md5 == image.digest,
-            let bytes = folder.read(image.fileName, byteCount: image.byteCount), image.matches(bytes)
-        else { return nil }
+    @concurrent private static func read(
+        _ image: CachedImage, in folder: ImageCacheFolder, md5: String?
+    ) async throws(CloakroomError) -> Data? {
+        guard md5 == nil || md5 == image.digest else { return nil }
+        guard let bytes = try folder.read(image.fileName, byteCount: image.byteCount), image.matches(bytes) else {
+            return nil
+        }
         return Data(bytes)
     }
 
@@ -235,14 +253,17 @@ public actor ImageLoader {
         guard Int64(data.count) <= settings.maximumCacheBytes, !data.isEmpty else {
             return .failure(CloakroomError(.bodyTooLarge, "the image has \(data.count) bytes, and is not cached"))
         }
+        if let reason = flights[place.id]?.reasonNotToCache { return .failure(reason) }
         do {
             let (image, temporary) = try await Self.write(
                 data, as: place, until: expiration, in: cache.folder)
-            guard isCurrent(number, place.id), flights[place.id]?.isCacheable == true else {
+            let now = await serverClock?.current ?? runtime.wallClock()
+            guard isCurrent(number, place.id), flights[place.id]?.reasonNotToCache == nil else {
                 cache.folder.remove(temporary)
-                return .failure(CloakroomError(.cancelled, "the image was removed while it was loaded"))
+                return .failure(
+                    flights[place.id]?.reasonNotToCache ?? CloakroomError(.cancelled, "the request has ended"))
             }
-            try cache.add(image, from: temporary, now: runtime.wallClock())
+            try cache.add(image, from: temporary, now: now)
             return .success(url(of: image))
         } catch {
             return .failure(CloakroomError(of: error))

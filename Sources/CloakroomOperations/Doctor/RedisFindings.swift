@@ -45,8 +45,10 @@ package struct RedisFindings {
         case .failure(let error): return [unreachable(error)]
         }
         let info = RedisInfo(text)
-        return [version(info), role(info), script, latency, eviction(info), memory(info), persistence(info)]
-            .compactMap(\.self)
+        return [
+            version(info), role(info), replication(info), script, latency, eviction(info), memory(info),
+            persistence(info),
+        ].compactMap(\.self)
     }
 
     private func unreachable(_ error: RedisError) -> Finding {
@@ -84,6 +86,22 @@ package struct RedisFindings {
                 why: "it refuses writes with READONLY: nothing is counted, nothing is vended",
                 advice: "point redis.address at the primary, or at a name that follows it")
         }
+    }
+
+    /// A master that is cut off from its replicas does not know that one of them has taken its place.
+    private func replication(_ info: RedisInfo) -> Finding? {
+        let replicas = info.number("connected_slaves") ?? 0
+        let isFailover = if case .sentinels = settings.redis.servers { true } else { false }
+        guard info["role"] == "master", isFailover || replicas > 0 else { return nil }
+        // Redis has this line only when both settings are above 0 (`INFO`, min_slaves_good_slaves).
+        if let good = info.number("min_slaves_good_slaves") {
+            return check.ok("\(good) of \(replicas) replicas are near enough for the master to take writes")
+        }
+        return check.warning(
+            "the master takes writes without a replica that follows",
+            why: "a master that was replaced goes on counting until it hears of that, and all it counted is lost",
+            advice: "set min-replicas-to-write 1 and min-replicas-max-lag 1 in the master and in all replicas",
+            command: "redis-cli CONFIG SET min-replicas-to-write 1 min-replicas-max-lag 1")
     }
 
     private var script: Finding? {

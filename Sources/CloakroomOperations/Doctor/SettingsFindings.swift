@@ -62,7 +62,11 @@ package struct SettingsFindings {
     }
 
     private var redis: Finding? {
-        guard case .internet(let host, _) = settings.redis.address, !WebOrigin.isLoopback(host) else { return nil }
+        let hosts = settings.redis.servers.addresses.compactMap { address -> String? in
+            guard case .internet(let host, _) = address, !WebOrigin.isLoopback(host) else { return nil }
+            return host
+        }
+        guard let host = hosts.first else { return nil }
         guard settings.redis.usesTLS else {
             return check.warning(
                 "Redis at \(host) is reached in plain text",

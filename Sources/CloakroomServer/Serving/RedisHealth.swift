@@ -87,7 +87,8 @@ extension RedisError {
     package var advice: String {
         switch code {
         case "READONLY", "MASTERDOWN":
-            "this Redis is a replica; point redis.address at the primary, or at a name that follows it"
+            "this Redis is a replica; point redis.address at the primary, or at a name that follows it; with"
+                + " redis.sentinels the worker asks them again by itself"
         case "NOREPLICAS":
             "Redis has fewer replicas than its min-replicas-to-write; start them again, or lower that setting"
         case "OOM":
@@ -96,15 +97,18 @@ extension RedisError {
             "the Redis user lacks a right; run the ACL SETUSER line of the manual's section on Redis"
         case "MISCONF":
             "Redis cannot write its snapshot to disk and stopped taking writes; free space there, its log has the cause"
-        case "NOAUTH", "WRONGPASS": "set redis.username and redis.password as Redis has them"
+        case "NOAUTH", "WRONGPASS":
+            "set redis.username and redis.password as Redis has them, redis.sentinelUsername and redis.sentinelPassword as"
+                + " its sentinels"
+        case "NOMASTER": "the sentinels know no master of that name; set redis.master to the one in their sentinel.conf"
         case "LOADING": "Redis is loading its data; it answers when that is done"
         case "BUSY": "a script has been running in Redis for long; end it with SCRIPT KILL"
         case "MAXCLIENTS": "Redis takes no more connections; raise its maxclients"
         case "CLUSTERDOWN", "MOVED":
             "redis.address is a node of a cluster; give a server or a proxy that takes all keys"
         case nil:
-            "look whether Redis is running, and whether redis.address, redis.tls, redis.certificateAuthorities and the"
-                + " network are right"
+            "look whether Redis is running, and whether redis.address or redis.sentinels, redis.tls,"
+                + " redis.certificateAuthorities and the network are right"
         default: "look into Redis' own log"
         }
     }

@@ -1,19 +1,4 @@
-package import CloakroomCrypto
-package import CloakroomRedis
-
 extension Settings {
-    package struct Redis: Sendable {
-        package var address: RedisAddress
-        package var username: String?
-        package var password: Secret?
-        package var database: Int
-        package var usesTLS: Bool
-        /// A PEM file; `nil` means the system's.
-        package var certificateAuthorities: String?
-        package var keyPrefix: String
-        package var timeout: Duration
-    }
-
     package struct Audit: Sendable {
         package enum Destination: Sendable, Equatable {
             case standardError
@@ -44,22 +29,6 @@ extension Settings {
 }
 
 extension SettingsTable {
-    struct Redis: SettingsGroup {
-        let address = SettingsKey(
-            "redis.address", .text(.redisAddress), default: "127.0.0.1:6379", "`host:port`, or `unix:` and a path.")
-        let username = SettingsKey(optional: "redis.username", .text(.any), "The ACL user.")
-        let password = SettingsKey(optional: "redis.password", .secret, "Its password.")
-        let database = SettingsKey("redis.database", .integer(0...15), default: 0, "The database's number.")
-        let tls = SettingsKey(
-            "redis.tls", .flag, default: false, "Whether Redis is reached through TLS 1.2 or newer, its name verified.")
-        let certificateAuthorities = SettingsKey(
-            optional: "redis.certificateAuthorities", .file, "PEM file of whom to trust; null: whom the system trusts.")
-        let keyPrefix = SettingsKey(
-            "redis.keyPrefix", .text(.any), default: "cloakroom:", "What all our keys start with.")
-        let timeoutMilliseconds = SettingsKey(
-            "redis.timeoutMilliseconds", .integer(1...5000), default: 40, "How long one response may take.")
-    }
-
     struct Audit: SettingsGroup {
         let file = SettingsKey(
             optional: "audit.file", .text(.path),
@@ -96,20 +65,6 @@ extension SettingsTable {
         let hungAfterMilliseconds = SettingsKey(
             "server.hungAfterMilliseconds", .integer(500...60_000), default: 5000,
             "How long a worker may show no sign of life before it is replaced.")
-    }
-}
-
-extension Settings.Redis {
-    init(_ values: SettingsValues<SettingsTable.Redis>) {
-        guard let address = RedisAddress(values.address) else { preconditionFailure("checked by its shape") }
-        self.address = address
-        username = values.username
-        password = values.password
-        database = values.database
-        usesTLS = values.tls
-        certificateAuthorities = values.certificateAuthorities?.path
-        keyPrefix = values.keyPrefix
-        timeout = .milliseconds(values.timeoutMilliseconds)
     }
 }
 

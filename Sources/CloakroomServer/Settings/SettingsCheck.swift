@@ -17,10 +17,11 @@ struct SettingsCheck {
 
     var faults: [SettingsError] {
         [
-            keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline, redisUser,
-            redisDeadline, drain, renewalAge, anyOwner, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
+            keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline, drain, renewalAge, anyOwner,
+            ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
         ].compactMap(\.self) + lifecycleFaults + chatFaults + prefixFaults + reservedFolderFaults + entitlementFaults
+            + redisFaults
     }
 
     private func makeScopes() throws(Scopes.ScopeError) -> Scopes {
@@ -133,24 +134,6 @@ struct SettingsCheck {
         else { return nil }
         return values.fault(
             \.aws.timeoutMilliseconds, "is \(timeout), longer than the whole request's \(deadline)",
-            "give less, or raise server.requestDeadlineMilliseconds")
-    }
-
-    /// Redis takes no name alone: without AUTH a connection is that of the user `default`, which may do all there is.
-    private var redisUser: SettingsError? {
-        guard values.valid(\.redis.username) != nil, values.isValid(\.redis.password), values.redis.password == nil
-        else { return nil }
-        return values.fault(
-            \.redis.username, "needs redis.password: without it commands run as Redis' user default",
-            "give both, or neither")
-    }
-
-    private var redisDeadline: SettingsError? {
-        guard let timeout = values.valid(\.redis.timeoutMilliseconds),
-            let deadline = values.valid(\.server.requestDeadlineMilliseconds), timeout >= deadline
-        else { return nil }
-        return values.fault(
-            \.redis.timeoutMilliseconds, "is \(timeout), not shorter than the whole request's \(deadline)",
             "give less, or raise server.requestDeadlineMilliseconds")
     }
 

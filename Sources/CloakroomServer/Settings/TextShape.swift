@@ -8,7 +8,7 @@ package enum TextShape: Sendable, CaseIterable {
     case headerName, claimName, algorithm, tier, scope
     case issuerURL, keyID
     case folder, keyPrefix, lifecyclePrefix, mediaType, baseURL
-    case redisAddress
+    case redisAddress, redisHost, redisMaster, redisKeyPrefix
     case kmsKey, kmsKeyARN
 
     var expected: String {
@@ -33,6 +33,9 @@ package enum TextShape: Sendable, CaseIterable {
         case .mediaType: "media type in lower case, such as \"image/jpeg\""
         case .baseURL: "URL without a query, such as \"https://cdn.example/assets\""
         case .redisAddress: "\"host:port\" or \"unix:/path\""
+        case .redisHost: "\"host:port\""
+        case .redisMaster: "name of 1…64 letters, digits and .-_"
+        case .redisKeyPrefix: "string without { and }"
         case .kmsKeyARN: "key's ARN, such as \"arn:aws:kms:eu-central-1:123456789012:key/1234abcd-…\""
         case .kmsKey: "key's ARN, id or \"alias/name\""
         }
@@ -64,6 +67,10 @@ package enum TextShape: Sendable, CaseIterable {
         case .mediaType: isMediaType(text)
         case .baseURL: isBaseURL(text)
         case .redisAddress: RedisAddress(text) != nil
+        case .redisHost: if case .internet = RedisAddress(text) { true } else { false }
+        case .redisMaster: ("A-Za-z0-9._-" as ASCIIClass).holdsAll(of: text, count: 1...64)
+        // A cluster takes the first braces of a key for what keys of one slot share: that is ours to say.
+        case .redisKeyPrefix: !text.isEmpty && !text.contains { $0 == "{" || $0 == "}" }
         case .kmsKeyARN: isKeyARN(text)
         case .kmsKey: ("A-Za-z0-9:/_-" as ASCIIClass).holdsAll(of: text, count: 1...2048)
         }

@@ -20,7 +20,7 @@ struct FetchedFile: Sendable {
         guard file >= 0 else { throw .file("open", destination) }
         defer { close(file) }
         // As other files of the store: for the user alone.
-        guard fchmod(file, 0o600) == 0, fsync(file) == 0 else { throw .file("sync", destination) }
+        guard fchmod(file, 0o600) == 0, PrivateFolder.sync(file) else { throw .file("sync", destination) }
         try StoreFolder.move(url, to: destination)
     }
 

@@ -4,15 +4,18 @@ public import Foundation
 
 /// A user's photos in S3, with the credentials that the worker vends.
 ///
-/// Photos are where ``PhotoBackup`` stores them and ``PhotoRestore`` finds them: `photos/{user}/{md5}.dat`. Thumbnails
-/// are `thumbnails/{user}/{md5}.jpg`, documents `catalogs/{user}/{name}`; the worker's `vending.prefixes` must have all
-/// three.
+/// Photos are `photos/{user}/tiers/{md5}.dat`, thumbnails `thumbnails/{user}/tiers/{md5}.jpg`, documents
+/// `catalogs/{user}/{name}`; the worker's `vending.prefixes` must have all three.
+///
+/// These folders are the tier's own, because it deletes what the user removes: a photo that is backed up as well, by
+/// ``PhotoBackup``, ``SourceBackup`` or ``Outbox``, is stored twice, and its backup stays.
 ///
 /// Storing a photo is one request, verifying one more, opening one. A store may send no `x-amz-expiration` for an object
 /// that a lifecycle rule will delete (SeaweedFS does not): there its operator promises that no rule is for these
 /// prefixes.
 public struct S3ColdTier: ColdTier {
     let client: S3BackupClient
+    /// Of the tier's own folders.
     let layout: PhotoLayout
     private let reader: S3BackupClient?
 
@@ -22,7 +25,7 @@ public struct S3ColdTier: ColdTier {
     ///     to the device when the user's storage is used up, and the worker vends no credentials that write.
     public init(client: S3BackupClient, layout: PhotoLayout, reader: S3BackupClient? = nil) {
         self.client = client
-        self.layout = layout
+        self.layout = layout.ofTiers
         self.reader = reader
     }
 

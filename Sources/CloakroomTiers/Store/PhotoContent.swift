@@ -40,7 +40,7 @@ struct PhotoContent: Sendable, Equatable {
         do throws(CloakroomError) {
             self = try Self.read(source, file, to: target)
             try Self.checkUnchanged(source, file, before, self)
-            guard fsync(target) == 0 else { throw .file("sync", copy) }
+            guard PrivateFolder.sync(target) else { throw .file("sync", copy) }
         } catch {
             unlink(copy.path)
             throw error

@@ -91,7 +91,7 @@ struct StoreFolder: Sendable {
         let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file("open", file) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .file("sync", file) }
+        guard PrivateFolder.sync(descriptor) else { throw .file("sync", file) }
     }
 
     /// Writes a file for its user alone, in the place of the one that is there.
@@ -117,7 +117,7 @@ struct StoreFolder: Sendable {
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file("open", folder) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .file("sync", folder) }
+        guard PrivateFolder.sync(descriptor) else { throw .file("sync", folder) }
     }
 
     /// Gives a file of this folder another name, in one step; what had that name is replaced.

@@ -5,17 +5,20 @@ import CloakroomTestSupport
 /// A client of these sentinels, closed at its test's end.
 @LoopActor
 func withFailoverClient<Value>(
-    _ sentinels: [UInt16], _ body: @LoopActor (RedisFailoverClient) async throws -> Value
+    _ sentinels: [UInt16], host: String = "127.0.0.1",
+    _ change: (inout RedisFailoverClient.Options) -> Void = { _ in },
+    _ body: @LoopActor (RedisFailoverClient) async throws -> Value
 ) async throws -> Value {
-    let addresses = sentinels.map { RedisAddress.internet(host: "127.0.0.1", port: $0) }
+    let addresses = sentinels.map { RedisAddress.internet(host: host, port: $0) }
     var server = RedisConnection.Options(address: addresses[0])
     server.keepsSpare = true
     // Longer than a worker's: the machine of a test may be busy.
     server.timeout = .milliseconds(200)
-    let client = RedisFailoverClient(
-        options: RedisFailoverClient.Options(
-            sentinels: RedisSentinels.Options(addresses: addresses, master: RedisSentinelServers.master),
-            server: server, trialKey: "trial"))
+    var options = RedisFailoverClient.Options(
+        sentinels: RedisSentinels.Options(addresses: addresses, master: RedisSentinelServers.master), server: server,
+        trialKey: "trial")
+    change(&options)
+    let client = RedisFailoverClient(options: options)
     defer { client.close() }
     return try await body(client)
 }

@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomKitTesting
 import Foundation
 import Testing
 
@@ -36,6 +37,49 @@ import Testing
         #expect(try await uploads.uploadChatImage(bytes).objectKey == "new2.bin")
         await fixture.fail("put", ended, ended)
         await #expect(throws: ended) { try await uploads.uploadChatImage(bytes) }
+    }
+
+    private func uploads(to server: TestServer, releasesChatImages: Bool = false) -> AssetUploader {
+        AssetUploader(
+            uploader: CloakroomClient.of(server), releasesChatImages: releasesChatImages, runtime: server.runtime)
+    }
+
+    @Test(arguments: [false, true])
+    func `an image whose response was lost is stored once, although its URL ended before the next attempt`(
+        isReleasable: Bool
+    ) async throws {
+        let server = TestServer()
+        server.fail(.putObject, with: .connectionLostAfter)
+        server.fail(.putObject, with: .delay(.seconds(901)))
+        let image = try await uploads(to: server, releasesChatImages: isReleasable).uploadChatImage(bytes)
+        #expect(server.faultsToCome == 0)
+        #expect(Array(server.objects().keys) == [image.objectKey])
+        // The worker does not tell of an image of a chat whether it is stored.
+        #expect(server.count(.requestUpload) == (isReleasable ? 2 : 1))
+        #expect(server.count(.releaseImages) == (isReleasable ? 1 : 0))
+        #expect((image.release != nil) == isReleasable)
+    }
+
+    @Test(arguments: [false, true])
+    func `a URL that ended before anything was stored is replaced`(isSentBefore: Bool) async throws {
+        let server = TestServer()
+        if isSentBefore { server.fail(.putObject, with: .connectionLostBefore) }
+        server.fail(.putObject, with: .delay(.seconds(901)))
+        let picture = try await uploads(to: server).uploadGroupImage(bytes, conversationID: "c")
+        #expect(server.objects().keys.map { "\($0)" } == [picture.url.lastPathComponent])
+        #expect(server.count(.requestUpload) == 2)
+        #expect(server.count(.renewAssets) == (isSentBefore ? 1 : 0))
+    }
+
+    @Test func `whether an image was stored has to be known before it is sent anew`() async throws {
+        let server = TestServer()
+        server.fail(.putObject, with: .connectionLostAfter)
+        server.fail(.putObject, with: .delay(.seconds(901)))
+        server.fail(.renewAssets, times: .max, with: .connectionLostBefore)
+        await #expect {
+            try await uploads(to: server).uploadGroupImage(bytes, conversationID: "c")
+        } throws: { ($0 as? CloakroomError)?.code == .unreachable }
+        #expect(server.objects().count == 1 && server.count(.requestUpload) == 1)
     }
 
     @Test func `a file is uploaded whole`() throws {

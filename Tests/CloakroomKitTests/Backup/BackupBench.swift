@@ -34,9 +34,14 @@ final class BackupBench: Sendable {
         }
     }
 
-    func file(_ name: String, _ bytes: Data) throws -> URL {
+    /// - Parameter seconds: when it was last written, since 1970; `nil` for now.
+    func file(_ name: String, _ bytes: Data, modified seconds: Double? = nil) throws -> URL {
         let url = folder.appendingPathComponent(name)
         try bytes.write(to: url)
+        if let seconds {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: url.path)
+        }
         return url
     }
 

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -58,6 +59,42 @@ struct MultipartPutTests {
         await bench.s3.forgetUploads()
         try await client.put(file: file, to: "k")
         #expect(await bench.s3.objects["k"]?.bytes == bytes)
+        #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    /// Whether the key is the MD5 of the bytes.
+    @Test(arguments: [true, false])
+    func `a file that was made anew continues where its key says that it is the same`(isNamed: Bool) async throws {
+        let md5 = MD5.hash(bytes)
+        let key = isNamed ? "photos/u_1/\(md5.hexadecimal).dat" : "k"
+        await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        let code = await bench.code {
+            try await bench.client().put(file: try bench.file("f", bytes, modified: 1), to: key, md5: md5)
+        }
+        #expect(code == .accessDenied)
+        let before = await bench.lines.count
+        try await bench.client().put(file: try bench.file("g", bytes, modified: 2), to: key, md5: md5)
+        let lines = await bench.lines.dropFirst(before)
+        #expect(lines.count { $0.contains("partNumber=") } == (isNamed ? 1 : 3))
+        #expect(lines.count { $0.hasPrefix("DELETE") } == (isNamed ? 0 : 1))
+        #expect(await bench.s3.objects[key]?.bytes == bytes)
+    }
+
+    @Test func `two clients that store the same photo at once do not abort one another's upload`() async throws {
+        let md5 = MD5.hash(bytes)
+        let key = "photos/u_1/\(md5.hexadecimal).dat"
+        let gate = Gate()
+        await bench.s3.inject("partNumber=3", .held(gate, MemoryS3.error(404, "NoSuchUpload")))
+        let files = [try bench.file("f", bytes, modified: 1), try bench.file("g", bytes, modified: 2)]
+        let (first, second) = (bench.client(), bench.client())
+        let slower = Task { try await first.put(file: files[0], to: key, condition: .isNew, md5: md5) }
+        await gate.arrival()
+        try await second.put(file: files[1], to: key, condition: .isNew, md5: md5)
+        await gate.open()
+        #expect(try await slower.value.byteCount == 25)
+        let lines = await bench.lines
+        #expect(lines.count { $0.hasSuffix("?uploads") } == 1 && !lines.contains { $0.hasPrefix("DELETE") })
+        #expect(await bench.s3.objects[key]?.bytes == bytes)
         #expect(await bench.journal.uploads().isEmpty)
     }
 

@@ -71,6 +71,21 @@ import Testing
         #expect(await http.lines.count == 2)
     }
 
+    @Test func `an app has credentials where it wants them, and hears when they cannot be read or kept`() async throws {
+        let failures = Log<CloakroomError.Code>()
+        var configuration = try configuration()
+        configuration.onStoreFailure = { failures.append($0.code) }
+        for error in [nil, CloakroomError(.storeFailed, "locked")] {
+            let store = MemoryStore(error: error)
+            configuration.credentialStore = { _, _ in store }
+            let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { "token" }
+            _ = try? await cloakroom.credentials.credentials()
+            try await until { await store.calls.contains("save") }
+            try await until { await (store.record != nil) == (error == nil) }
+        }
+        try await until { failures.all == [.storeFailed, .storeFailed] }
+    }
+
     @Test func `each user has a folder that nobody else can enter`() throws {
         let first = try cloakroom(of: "u_1")
         let second = try cloakroom(of: "u_2")
@@ -89,6 +104,13 @@ import Testing
         #expect(report.failures == [] && report.stoppedBy == nil)
         let put = try #require(await http.sent.first { $0.request.method == "PUT" })
         #expect(put.request.url.path.contains("photos/u_1/"))
+    }
+
+    @Test func `backups have the options of the configuration`() throws {
+        var configuration = try configuration()
+        configuration.backupOptions.recheckInterval = .seconds(7 * 86_400)
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { "token" }
+        #expect(cloakroom.backup.options.recheckInterval == .seconds(7 * 86_400))
     }
 
     @Test func `a source of photos has files of its own`() async throws {

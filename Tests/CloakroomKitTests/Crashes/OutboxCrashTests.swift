@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    /// - Parameter point: one more than there are.
+    @Test(arguments: [60.0, 1200], 1...17)
+    func `killed at any point of an image of a chat, twice, one is left, and its token is known`(
+        pause: Double, point: Int
+    ) async throws {
+        let image = Data("an image".utf8)
+        try await KilledOutbox.with(["chat-a": image]) { outbox in
+            #expect(try await outbox.launch(killedAt: point, Self.date) == (point < 17 ? .killed : .finished))
+            _ = try await outbox.launch(killedAt: point * 7 % 19 + 1, Self.date + pause)
+            #expect(try await outbox.launch(killedAt: 0, Self.date + 2 * pause) == .finished)
+            let keys = try outbox.objects()
+            #expect(keys.count == 1)
+            for key in keys {
+                #expect(try outbox.bytes(of: key) == image)
+                #expect(try outbox.knownPlaces() == ["chat-a \(key) token-of-\(key)"])
+            }
+        }
+    }
+
     /// - Parameter point: one more than there are. The two parts of the photo go at once.
     @Test(arguments: 1...24)
     func `killed at any point of a large photo, twice, it is stored once`(point: Int) async throws {
@@ -88,6 +107,14 @@ private struct KilledOutbox {
                 String(decoding: try Data(contentsOf: file("s3/\(line[1])")), as: UTF8.self) == "bytes of \(line[0])")
         }
     }
+
+    /// The keys of what S3 has now.
+    func objects() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: file("s3").path) }
+
+    func bytes(of key: String) throws -> Data { try Data(contentsOf: file("s3/\(key)")) }
+
+    /// What the app has written down, each once.
+    func knownPlaces() throws -> Set<String> { Set(try lines("urls.txt")) }
 
     /// What S3 has stored, in order.
     func created() throws -> [Data] { try lines("created.txt").map { try Data(contentsOf: file("s3/\($0)")) } }

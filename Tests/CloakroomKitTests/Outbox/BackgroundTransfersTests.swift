@@ -11,10 +11,30 @@ import Testing
         transfers.didReceive("a", Data(repeating: 7, count: 1 << 20))
         transfers.didEnd("a", HTTPResponseHead(status: 403, fields: [("X", "y")], isDecoded: false), nil)
         transfers.didEnd("b", nil, .timedOut)
-        var events = transfers.events.makeAsyncIterator()
+        var events = transfers.events.stream().makeAsyncIterator()
         guard case .ended("a", .success(let response)) = await events.next() else { throw CloakroomError.cancelled }
         #expect(response.status == 403 && response.body.count == BackgroundTransfers.maximumBodyBytes)
         guard case .ended("b", .failure(.timedOut)) = await events.next() else { throw CloakroomError.cancelled }
+    }
+
+    @Test func `a reader that was cancelled has a successor, who hears of what ended in between`() async throws {
+        let transfers = BackgroundTransfers()
+        let stream = transfers.events.stream()
+        let reader = Task { for await _ in stream {} }
+        reader.cancel()
+        await reader.value
+        transfers.didSend("a", bytesSent: 3)
+        transfers.didEnd("a", nil, .timedOut)
+        let next = transfers.events.stream()
+        transfers.didEnd("b", nil, .timedOut)
+        // Its reader was forgotten, not cancelled.
+        _ = transfers.events.stream()
+        var ids: [String] = []
+        for await event in next {
+            guard case .ended(let id, _) = event else { throw CloakroomError.cancelled }
+            ids.append(id)
+        }
+        #expect(ids == ["a", "b"])
     }
 
     @Test func `a cancellation returns when the transfer has ended, or there is none`() async {

@@ -7,8 +7,7 @@ actor FakeCarrier: TransferCarrier {
     private(set) var underWay: [String: HTTPRequest] = [:]
     private(set) var started: [HTTPRequest] = []
     private(set) var cancelled: [String] = []
-    private var current: AsyncStream<TransferEvent>.Continuation?
-    private var pending: [TransferEvent] = []
+    private let transferEvents = TransferEvents()
     private let s3: FakeS3
 
     init(_ s3: FakeS3) { self.s3 = s3 }
@@ -23,24 +22,15 @@ actor FakeCarrier: TransferCarrier {
     func cancel(id: String) {
         guard underWay.removeValue(forKey: id) != nil else { return }
         cancelled.append(id)
-        send(.ended(id: id, .failure(.cancelled)))
+        transferEvents.send(.ended(id: id, .failure(.cancelled)))
     }
 
     func outlivesProcess() -> Bool { true }
 
-    func events() -> AsyncStream<TransferEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(of: TransferEvent.self)
-        current = continuation
-        for event in pending { continuation.yield(event) }
-        pending = []
-        return stream
-    }
+    func events() -> AsyncStream<TransferEvent> { transferEvents.stream() }
 
-    /// The process has ended.
-    func relaunch() {
-        current?.finish()
-        current = nil
-    }
+    /// The process has ended: nothing reads any more.
+    func relaunch() { _ = transferEvents.stream() }
 
     /// The system has sent all of it.
     ///
@@ -50,17 +40,13 @@ actor FakeCarrier: TransferCarrier {
             underWay[id] = nil
             let result: Result<HTTPResponse, HTTPTransportError>
             do { result = .success(try await s3.send(request, progress: nil)) } catch { result = .failure(error) }
-            if isTold { send(.ended(id: id, result)) }
+            if isTold { transferEvents.send(.ended(id: id, result)) }
         }
     }
 
     /// The system has given up on all of it.
     func fail(_ error: HTTPTransportError) {
-        for id in underWay.keys { send(.ended(id: id, .failure(error))) }
+        for id in underWay.keys { transferEvents.send(.ended(id: id, .failure(error))) }
         underWay = [:]
-    }
-
-    private func send(_ event: TransferEvent) {
-        if let current { current.yield(event) } else { pending.append(event) }
     }
 }

@@ -135,12 +135,15 @@ import Testing
         let conditions = SettableConditions(DeviceConditions(network: .expensive))
         var options = Outbox.Options()
         options.conditions = TransferConditions(network: .inexpensive)
+        options.conditions.minimumBatteryLevel = 0.2
         let outbox = try bench.outbox(conditions: conditions, options: options)
         try await outbox.add(photo: try bench.photo("one"))
         let report = await outbox.run()
         #expect(report.stoppedBy?.code == .notAllowedNow)
         #expect(await bench.network.requests.isEmpty)
         #expect(try await outbox.items().map(\.state) == [.waiting(until: nil, after: nil)])
+        conditions.set(DeviceConditions(hasExternalPower: false, batteryLevel: 0.01))
+        #expect(await outbox.run().stoppedBy?.code == .lowPower)
         conditions.set(DeviceConditions())
         #expect(await outbox.run().sent == 1)
     }
@@ -171,7 +174,7 @@ import Testing
             await gate.arrival()
             try await outbox.pause()
             #expect(await bench.s3.objects.isEmpty)
-            #expect(await report.stoppedBy?.code == .notAllowedNow)
+            #expect(await report.stoppedBy?.code == .paused)
             #expect(try await outbox.items().map(\.state) == [.waiting(until: nil, after: nil)])
         }
         let outbox = try bench.outbox()

@@ -54,6 +54,17 @@ import Testing
             ])
     }
 
+    @Test func `all frames of a burst are included, and what is hidden is not, unless the app says so`() async throws {
+        var frame = asset("f", .photo)
+        frame.isFurtherBurstFrame = true
+        var hidden = asset("h", .photo)
+        hidden.isHidden = true
+        await library.set([asset("a", .photo), frame, hidden])
+        #expect(try await names() == ["a#photo", "f#photo"])
+        #expect(try await names(PhotoSelection(includesBursts: false)) == ["a#photo"])
+        #expect(try await names(PhotoSelection(includesHidden: true)) == ["a#photo", "f#photo", "h#photo"])
+    }
+
     @Test func `later calls are for what has changed`() async throws {
         await library.set([asset("a", .photo), asset("b", .photo)])
         let token = try await PhotoLibrarySource(library, selection: PhotoSelection()).changes(since: nil).token
@@ -72,10 +83,28 @@ import Testing
         #expect(try await names(since: token) == ["a#photo", "b#photo"])
     }
 
-    @Test func `without permission it says so`() async throws {
+    @Test func `what becomes visible by more access is named, although the library has not changed`() async throws {
+        await library.set([asset("a", .photo)], access: .limited)
+        let token = try await PhotoLibrarySource(library, selection: PhotoSelection()).changes(since: nil).token
+        await library.set([asset("a", .photo), asset("b", .photo)])
+        #expect(try await names(since: token) == ["a#photo", "b#photo"])
+    }
+
+    @Test func `what a wider selection adds is named, although the library has not changed`() async throws {
+        var film = asset("f", .video)
+        film.isVideo = true
+        await library.set([asset("a", .photo), film])
+        let narrow = PhotoSelection(includesVideos: false)
+        let token = try await PhotoLibrarySource(library, selection: narrow).changes(since: nil).token
+        #expect(try await names(since: token, narrow) == [])
+        #expect(try await names(since: token) == ["a#photo", "f#video"])
+    }
+
+    @Test func `without permission it says so, and the user is sent to the settings`() async throws {
         await library.set([], access: .none)
-        let error = await #expect(throws: CloakroomError.self) { try await names() }
-        #expect(error?.code == .unreadableFile)
+        let error = try #require(await #expect(throws: CloakroomError.self) { try await names() })
+        #expect(error.code == .photosNotAllowed)
+        #expect(ErrorText(of: error.code).suggestion == .allowPhotos)
     }
 
     @Test func `a photo that was deleted since it was named is gone`() async throws {

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import CloakroomKitTesting
 import Foundation
 import Testing
@@ -61,6 +62,154 @@ import Testing
         #expect(try await journal().failures() == [])
     }
 
+    @Test func `a run that is cancelled exports no other photo`() async throws {
+        let source = ListedSource(["a": "one", "b": "two"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let run = Task { await backup.run() }
+        await gate.arrival()
+        run.cancel()
+        #expect(await run.value.stoppedBy?.code == .cancelled)
+        #expect(await source.exported == ["a"])
+    }
+
+    @Test func `a call after the only caller was cancelled gets a run of its own`() async throws {
+        let source = ListedSource(["a": "one", "b": "two"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let first = Task { await backup.run() }
+        await gate.arrival()
+        first.cancel()
+        async let second = backup.run()
+        await gate.open()
+        #expect(await second.isComplete)
+        _ = await first.value
+        #expect(server.objects().count == 2)
+    }
+
+    @Test func `a caller that is cancelled leaves the run to the others, and the last one ends it`() async throws {
+        let source = ListedSource(["a": "one"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let callers = (0..<3).map { _ in Task { await backup.run() } }
+        await gate.arrival()
+        try await until { await backup.callerCount == 3 }
+        callers[0].cancel()
+        // Whichever has begun it.
+        #expect(await callers[0].value.stoppedBy?.code == .cancelled)
+        #expect(await backup.callerCount == 2)
+        for caller in callers { caller.cancel() }
+        for caller in callers { #expect(await caller.value.stoppedBy?.code == .cancelled) }
+        #expect(server.objects().isEmpty)
+    }
+
+    @Test func `each caller of a run is told of its progress`() async throws {
+        let source = ListedSource(["a": "one"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let logs = [Log<Int>(), Log<Int>()]
+        let callers = logs.map { log in Task { await backup.run { log.append($0.backedUp) } } }
+        try await until { await backup.callerCount == 2 }
+        await gate.open()
+        for caller in callers { #expect(await caller.value.backedUp == 1) }
+        #expect(logs.map(\.all) == [[1], [1]])
+    }
+
+    @Test func `a page ends at its bytes, so that exports do not pile up`() async throws {
+        let source = ListedSource(["a": "one", "b": "two", "c": "three", "d": "four", "e": "five"])
+        let backup = SourceBackup(
+            source: source, client: .of(server), layout: layout, journal: try journal(), folder: scratch,
+            pageByteCount: 6)
+        #expect(await backup.run().backedUp == 5)
+        #expect(await source.filesBefore == [0, 1, 0, 1, 0])
+    }
+
+    @Test func `nothing is exported over a network that the backup may not use`() async throws {
+        let source = ListedSource(["a": "one"])
+        let conditions = SettableConditions(DeviceConditions())
+        let backup = SourceBackup(
+            source: source, client: .of(server), layout: layout, journal: try journal(), folder: scratch,
+            conditions: conditions)
+        #expect(await backup.run().isComplete)
+        // With the token of this run nothing asks S3 before an export.
+        await source.add("b", "two")
+        conditions.set(DeviceConditions(network: .expensive))
+        #expect(await backup.run().stoppedBy?.code == .notAllowedNow)
+        #expect(await source.attempted == ["a"])
+        conditions.set(DeviceConditions())
+        #expect(await backup.run().backedUp == 1)
+    }
+
+    @Test func `a backup that waits for power does not blame the network`() async throws {
+        let backup = SourceBackup(
+            source: ListedSource(["a": "one"]), client: .of(server), layout: layout, journal: try journal(),
+            folder: scratch,
+            conditions: SettableConditions(DeviceConditions(hasExternalPower: false, batteryLevel: 0.1)),
+            requirements: TransferConditions(minimumBatteryLevel: 0.2))
+        let error = try #require(await backup.run().stoppedBy)
+        #expect(error.code == .lowPower && error.isRetryable)
+        #expect(ErrorText(of: error.code).suggestion == .charge)
+    }
+
+    @Test func `a backup runs where its requirements are met, whatever the network costs`() async throws {
+        let backup = SourceBackup(
+            source: ListedSource(["a": "one"]), client: .of(server), layout: layout, journal: try journal(),
+            folder: scratch, conditions: SettableConditions(DeviceConditions(network: .expensive)),
+            requirements: TransferConditions())
+        #expect(await backup.run().isComplete)
+    }
+
+    @Test func `exports that fail for want of a network end the run`() async throws {
+        let source = ListedSource(Dictionary(uniqueKeysWithValues: (10..<30).map { ("\($0)", "photo \($0)") }))
+        for id in 12..<30 { await source.fail("\(id)", with: .unreachable) }
+        let report = try await backup(of: source).run()
+        #expect(report.stoppedBy?.code == .unreachable)
+        #expect(await source.attempted.count == 10)
+    }
+
+    /// A hundred photos that no run can export.
+    private func failingSource() async throws -> (source: ListedSource, ids: [String]) {
+        let ids = (100..<200).map { "\($0)" }
+        let source = ListedSource(Dictionary(uniqueKeysWithValues: ids.map { ($0, "photo \($0)") }))
+        for id in ids { await source.fail(id, with: .unreadableFile) }
+        #expect(try await backup(of: source).run().failures.map(\.photo.id) == ids)
+        return (source, ids)
+    }
+
+    @Test func `what is new is stored before what failed is attempted again`() async throws {
+        let (source, ids) = try await failingSource()
+        await source.add("new", "new")
+        let gate = Gate()
+        await source.hold(ids[39], at: gate)
+        let backup = try backup(of: source)
+        let run = Task { await backup.run() }
+        await gate.arrival()
+        run.cancel()
+        _ = await run.value
+        #expect(Set(server.objects().keys) == [key("new")])
+    }
+
+    @Test func `failures of a source that names everything come after what is new, too`() async throws {
+        let (source, ids) = try await failingSource()
+        await source.add("new", "new")
+        try await journal().saveToken(nil)
+        #expect(try await backup(of: source).run().backedUp == 1)
+        #expect(await Array(source.attempted.dropFirst(100)) == ["new"] + ids.prefix(64))
+    }
+
+    @Test func `a run attempts 64 failures again, those attempted longest ago first`() async throws {
+        let (source, ids) = try await failingSource()
+        let second = try await backup(of: source).run()
+        #expect(second.failures.map(\.photo.id) == Array(ids[..<64]))
+        #expect(second.remaining == 36 && second.stoppedBy == nil && !second.isComplete)
+        let third = try await backup(of: source).run()
+        #expect(third.failures.map(\.photo.id) == Array(ids[64...] + ids[..<28]))
+    }
+
     @Test func `a photo that was deleted meanwhile is no failure`() async throws {
         let source = ListedSource(["a": "one", "b": "two"])
         await source.fail("a", with: .noSuchObject)
@@ -91,6 +240,18 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
     }
 
+    @Test func `a film that is exported anew continues with the parts that S3 has`() async throws {
+        let source = ListedSource(["a": String(repeating: "a film of 16 B. ", count: 11 << 16)])
+        let backup = try backup(of: source)
+        server.fail(.uploadPart, nth: 2, times: .max, with: .transport(.unreachable))
+        #expect(await backup.run().failures.map(\.error.code) == [.unreachable])
+        server.clearFaults()
+        let report = await backup.run()
+        #expect(report.isComplete && report.backedUp == 1)
+        #expect(await source.exported == ["a", "a"])
+        #expect(server.count(.createMultipartUpload) == 1 && server.count(.abortMultipartUpload) == 0)
+    }
+
     @Test func `a folder's files are stored, and stay`() async throws {
         try folder.write("pictures/a.jpg", Data("one".utf8))
         try folder.write("pictures/trip/b.heic", Data("two".utf8))
@@ -104,18 +265,6 @@ import Testing
         #expect(try String(contentsOf: pictures.appendingPathComponent("trip/b.heic"), encoding: .utf8) == "two")
     }
 
-    @Test func `a file that is gone is told apart from one that cannot be read`() async throws {
-        try folder.write("pictures/a.jpg", Data("one".utf8))
-        let noFile = folder.url.appendingPathComponent("pictures/b.jpg")
-        let source = FolderPhotoSource(folder.url.appendingPathComponent("pictures"))
-        let photos = try await source.changes(since: nil).photos.reduce(into: []) { $0.append($1) }
-        #expect(photos.map(\.id) == ["a.jpg"])
-        let gone = SourcePhoto(id: "b.jpg", version: "", fileName: "b.jpg")
-        let error = await #expect(throws: CloakroomError.self) { try await source.file(of: gone, in: scratch) }
-        #expect(error?.code == .noSuchObject)
-        try FileManager.default.createDirectory(at: noFile, withIntermediateDirectories: true)
-        #expect(try await source.file(of: gone, in: scratch).path == noFile.path)
-    }
 }
 
 /// Photos by their names, in that order; its token is how many it has named.
@@ -124,7 +273,11 @@ private actor ListedSource: PhotoSource {
     private var failures: [String: CloakroomError.Code] = [:]
     private var end: Int?
     private(set) var tokens: [Int?] = []
+    private var gates: [String: Gate] = [:]
+    private(set) var attempted: [String] = []
     private(set) var exported: [String] = []
+    /// How many files lay in the folder when each was exported.
+    private(set) var filesBefore: [Int] = []
 
     init(_ photos: [String: String]) {
         self.photos = photos.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -132,6 +285,7 @@ private actor ListedSource: PhotoSource {
 
     func add(_ id: String, _ content: String) { photos.append((id, content)) }
     func fail(_ id: String, with code: CloakroomError.Code?) { failures[id] = code }
+    func hold(_ id: String, at gate: Gate) { gates[id] = gate }
     func end(after count: Int?) { end = count }
 
     func changes(since token: Data?) throws -> PhotoChanges {
@@ -146,8 +300,11 @@ private actor ListedSource: PhotoSource {
         }
     }
 
-    func file(of photo: SourcePhoto, in folder: URL) throws -> URL {
+    func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
+        attempted.append(photo.id)
+        await gates[photo.id]?.pass()
         if let code = failures[photo.id] { throw CloakroomError(code, "as told") }
+        filesBefore.append(try FileManager.default.contentsOfDirectory(atPath: folder.path).count)
         exported.append(photo.id)
         let file = folder.appendingPathComponent("\(exported.count).heic")
         try Data((photos.first { $0.id == photo.id }?.content ?? "").utf8).write(to: file)

@@ -67,14 +67,32 @@ import Testing
         #expect(again.requests == 0 && again.notDue == keys.count)
     }
 
-    @Test func `an error of the sequence ends the run, and what was renewed stays renewed`() async throws {
-        let cursor = Cursor(count: 2700, error: CloakroomError(.storeFailed, "the cursor broke"))
+    @Test(arguments: [3, 500, 2700])
+    func `an error of the sequence ends the run, and what came before it is renewed`(count: Int) async throws {
+        let cursor = Cursor(count: count, error: CloakroomError(.storeFailed, "the cursor broke"))
         let report = try await fixture.manager(collector(cursor)).renewIfNeeded()
         #expect(report.end == .stopped && report.error?.code == .storeFailed)
-        #expect(report.renewed >= 1000 && report.renewed + report.notSent <= cursor.keys.count)
+        #expect(report.renewed == cursor.keys.count && report.notSent == 0)
         #expect(try await fixture.records().count == report.renewed)
-        let rest = try await fixture.manager(collector(Cursor(count: 2700))).renewIfNeeded()
-        #expect(rest.end == .finished && rest.renewed == cursor.keys.count - report.renewed)
+        let rest = try await fixture.manager(collector(Cursor(count: count + 10))).renewIfNeeded()
+        #expect(rest.end == .finished && rest.notDue == report.renewed && rest.renewed > 0)
+    }
+
+    @Test func `a run that is cancelled sends nothing of what was in hand`() async throws {
+        let query = AssetCollection.batches {
+            AssetBatches { number in
+                guard number > 0 else { return images(10) }
+                for await _ in AsyncStream<Void>.never {}
+                throw CloakroomError(.storeFailed, "the query was interrupted")
+            }
+        }
+        let manager = try fixture.manager(query)
+        let task = Task { await manager.renewIfNeeded() }
+        while await manager.callerCount == 0 { await Task.yield() }
+        task.cancel()
+        let report = await task.value
+        #expect(report.end == .stopped && report.notSent == 10)
+        #expect(await fixture.renewer.batches.isEmpty)
     }
 
     @Test func `cancelling ends the walk`() async throws {

@@ -103,6 +103,48 @@ import Testing
         #expect(log.all == ["one"])
     }
 
+    @Test func `a caller that is cancelled does not wait for the others' work`() async throws {
+        let schedule = try schedule()
+        let gate = Gate()
+        await schedule.add(work("one", every: 24) { await gate.pass() })
+        let callers = (0..<2).map { _ in Task { await schedule.runDue() } }
+        await gate.arrival()
+        try await until { await schedule.callerCount == 2 }
+        callers[1].cancel()
+        #expect(await callers[1].value == [])
+        await gate.open()
+        #expect(await callers[0].value == [ScheduledWorkResult(name: "one", error: nil)])
+    }
+
+    @Test func `a call after the only caller was cancelled does what was left`() async throws {
+        let schedule = try schedule()
+        let gate = Gate()
+        await schedule.add(work("one", every: 24) { await gate.pass() })
+        await schedule.add(work("two", every: 24))
+        let first = Task { await schedule.runDue() }
+        await gate.arrival()
+        first.cancel()
+        async let second = schedule.runDue()
+        await gate.open()
+        #expect(await second.contains(ScheduledWorkResult(name: "two", error: nil)))
+        _ = await first.value
+    }
+
+    @Test func `closing does not wait for what the app began elsewhere`() async throws {
+        let schedule = try schedule()
+        let gate = Gate()
+        let elsewhere = SharedRun { await gate.pass() }
+        let app = Task { await elsewhere.value() }
+        await gate.arrival()
+        await schedule.add(work("backup", every: 24) { _ = await elsewhere.value() })
+        let run = Task { await schedule.runDue() }
+        try await until { elsewhere.callerCount == 2 }
+        await schedule.close()
+        #expect(await run.value.map(\.error?.code) == [.cancelled])
+        await gate.open()
+        #expect(await app.value == true)
+    }
+
     @Test func `a clock that was set back makes work due`() async throws {
         let schedule = try schedule()
         clock.setWallClock(ahead: .seconds(400 * 86_400))

@@ -51,7 +51,8 @@ import Testing
 
     @Test func `users are told to try again where the same call can succeed, and only there`() throws {
         let retrying: Set<ErrorSuggestion> = [
-            .tryAgain, .tryLater, .tryThenSignIn, .connect, .useFreeNetwork, .signInToNetwork, .closeElsewhere,
+            .tryAgain, .tryLater, .tryThenSignIn, .connect, .useFreeNetwork, .charge, .signInToNetwork,
+            .closeElsewhere,
         ]
         for code in try Self.codes() {
             let error = CloakroomError(.init(rawValue: code), "")

@@ -16,7 +16,7 @@ import Testing
             folder: folder, owner: .test, transport: http,
             baseURLs: try AssetBaseURLs([#require(URL(string: "https://cdn.example"))]),
             settings: ImageLoaderSettings(maximumCacheBytes: 1 << 20, maximumImageBytes: 1 << 20),
-            runtime: bench.fake.runtime)
+            serverClock: nil, runtime: bench.fake.runtime)
     }
 
     private func chat(_ name: String) -> ImageSource {

@@ -1,3 +1,4 @@
+import CloakroomAWS
 import CloakroomCrypto
 import CloakroomKitTestSupport
 import Foundation
@@ -9,12 +10,14 @@ import Testing
     private let bench: BackupBench
     private let folder: TemporaryFolder
     private let photo = numbered(40)
+    private let serverClock: ServerClock
     private var md5: String { MD5.hash(photo).hexadecimal }
     private static let link = "https://cdn.example/chat/a.bin"
     private var chat: ImageSource { .chatImage(link: Self.link, expiration: bench.fake.time(in: .seconds(3600))) }
 
     init() throws {
         bench = try BackupBench()
+        serverClock = ServerClock(runtime: bench.fake.runtime)
         folder = try TemporaryFolder()
     }
 
@@ -27,7 +30,13 @@ import Testing
             transport: http,
             baseURLs: try AssetBaseURLs([Self.url("https://cdn.example"), Self.url("https://s3.example/bucket")]),
             settings: ImageLoaderSettings(maximumCacheBytes: maximumCacheBytes, maximumImageBytes: 500),
-            runtime: bench.fake.runtime, hasEnded: hasEnded)
+            serverClock: serverClock, runtime: bench.fake.runtime, hasEnded: hasEnded)
+    }
+
+    /// The worker says what time it is.
+    private func learn(_ date: Date) async {
+        await serverClock.learn(
+            from: HTTPResponse(status: 200, fields: [("Date", Timestamp(date).http)]), sent: bench.fake.now)
     }
 
     private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
@@ -136,6 +145,7 @@ import Testing
         let http = Self.images()
         let images = try loader(http)
         let chat = chat
+        await learn(bench.fake.wallTime)
         _ = try await images.data(for: chat)
         bench.fake.pass(.seconds(3601))
         #expect(await code { try await images.data(for: chat) } == .noSuchObject)
@@ -146,6 +156,25 @@ import Testing
         #expect(await code { try await loader(http).data(for: other) } == .noSuchObject)
         #expect(await code { try await loader(http).data(for: chat) } == .noSuchObject)
         #expect(await http.sent.count == 1)
+    }
+
+    @Test func `an image ends by the server's clock, and is hidden by the device's only for as long as that shows`()
+        async throws
+    {
+        let date = bench.fake.wallTime
+        let source = ImageSource.chatImage(link: Self.link, expiration: bench.fake.time(in: .seconds(43_200)))
+        let images = try loader(Self.images())
+        #expect(try await images.data(for: source) == Data("image".utf8))
+        bench.fake.setWallClock(ahead: .seconds(86_400))
+        #expect(await code { try await images.data(for: source) } == .noSuchObject)
+        #expect(try files() == [])
+        await learn(date)
+        #expect(try await images.data(for: source) == Data("image".utf8))
+        #expect(await images.cachedBytes == 5)
+        bench.fake.pass(.seconds(43_202))
+        bench.fake.setWallClock(ahead: .seconds(-86_400))
+        #expect(await code { try await images.data(for: source) } == .noSuchObject)
+        #expect(try files().map(\.pathExtension) == ["discarded"])
     }
 
     @Test func `the end that a later caller knows holds, too`() async throws {

@@ -14,7 +14,7 @@ struct S3TierBench {
     var s3: MemoryS3 { bench.s3 }
     var http: ScriptedHTTP { bench.http }
     var folder: URL { bench.folder }
-    /// Requests so far, such as `HEAD /photos/u_1/….dat`.
+    /// Requests so far, such as `HEAD /photos/u_1/tiers/….dat`.
     var lines: [String] { get async { await bench.lines } }
 
     init() throws {
@@ -45,7 +45,7 @@ struct S3TierBench {
             sha256: SHA256.hash(bytes), md5: MD5.hash(bytes), byteCount: Int64(bytes.count), format: format)
     }
 
-    func key(_ photo: PhotoDescriptor) -> String { "photos/u_1/\(photo.md5.hexadecimal).dat" }
+    func key(_ photo: PhotoDescriptor) -> String { "photos/u_1/tiers/\(photo.md5.hexadecimal).dat" }
 
     /// As ``S3ColdTier`` stores it, with other fields besides.
     func store(_ photo: PhotoDescriptor, _ bytes: Data, tag: String? = nil, fields: [String: String] = [:]) async {

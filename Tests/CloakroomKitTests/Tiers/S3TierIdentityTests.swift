@@ -76,21 +76,17 @@ struct S3TierIdentityTests {
     }
 }
 
-/// Photos that ``PhotoBackup`` stored are photos of the tier, and the other way round.
-struct S3TierBackupTests {
+/// Objects in the tier's folder that it did not store itself.
+struct S3TierForeignObjectTests {
     private let bench: S3TierBench
-    private let source: TemporaryFolder
 
-    init() throws {
-        bench = try S3TierBench()
-        source = try TemporaryFolder()
-    }
+    init() throws { bench = try S3TierBench() }
 
-    @Test(arguments: [15, 50]) func `what was backed up is there, and read back once`(count: Int) async throws {
+    @Test(arguments: [15, 50]) func `what another client stored is there, and read back once`(count: Int) async throws {
         let bytes = numbered(count)
-        let file = try source.write("IMG_1.HEIC", bytes)
+        let file = try bench.bench.file("IMG_1.HEIC", bytes)
         let photo = bench.photo(bytes, format: "heic")
-        #expect(await PhotoBackup(client: bench.client, layout: bench.layout).backUp(folder: source.url).isComplete)
+        try await bench.client.put(file: file, to: bench.key(photo))
         #expect(await bench.stored(photo)?.fields["x-amz-meta-sha256"] == nil)
         try await bench.tier.put(file, photo, progress: nil)
         var before = await bench.lines.count
@@ -106,19 +102,5 @@ struct S3TierBackupTests {
         let cold = bench.folder.appendingPathComponent("cold")
         try await bench.tier.fetch(photo, to: cold, progress: nil)
         #expect(try Data(contentsOf: cold) == bytes)
-    }
-
-    @Test(arguments: [15, 50]) func `what is in the tier is backed up, and can be restored`(count: Int) async throws {
-        let bytes = numbered(count)
-        let file = try source.write("IMG_1.HEIC", bytes)
-        let photo = bench.photo(bytes, format: "heic")
-        try await bench.tier.put(file, photo, progress: nil)
-        let report = await PhotoBackup(client: bench.client, layout: bench.layout).backUp(folder: source.url)
-        #expect(report.alreadyThere == 1 && report.bytesUploaded == 0)
-        let restored = try TemporaryFolder()
-        let restore = await PhotoRestore(client: bench.client, layout: bench.layout).restore(to: restored.url)
-        #expect(restore.restored == 1)
-        let name = "\(photo.md5.hexadecimal).heic"
-        #expect(try Data(contentsOf: restored.url.appendingPathComponent(name)) == bytes)
     }
 }

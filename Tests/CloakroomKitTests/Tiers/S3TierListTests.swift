@@ -28,8 +28,9 @@ struct S3TierListTests {
         for photo in photos { await bench.store(photo, numbered(Int(photo.byteCount))) }
         let name = MD5.hash([1]).hexadecimal
         for other in [
-            "photos/u_1/notes.txt", "photos/u_1/\(name)", "photos/u_1/\(name.uppercased()).dat",
-            "photos/u_1/below/\(name).dat", "photos/u_10/\(name).dat", "thumbnails/u_1/\(name).jpg",
+            "photos/u_1/tiers/notes.txt", "photos/u_1/tiers/\(name)", "photos/u_1/tiers/\(name.uppercased()).dat",
+            "photos/u_1/tiers/below/\(name).dat", "photos/u_1/\(name).dat", "photos/u_10/tiers/\(name).dat",
+            "thumbnails/u_1/tiers/\(name).jpg",
         ] { await bench.s3.store(other, Data(other.utf8)) }
         #expect(
             try await listed()
@@ -40,7 +41,7 @@ struct S3TierListTests {
         let name = MD5.hash([1]).hexadecimal
         let classes = ["GLACIER": true, "DEEP_ARCHIVE": true, "GLACIER_IR": false, "STANDARD": false]
         for (storageClass, isArchived) in classes {
-            let key = "photos/u_1/\(name).dat"
+            let key = "photos/u_1/tiers/\(name).dat"
             let fields = "<Key>\(key)</Key><Size>1</Size><StorageClass>\(storageClass)</StorageClass>"
             await bench.s3.inject("list-type=2", page("<Contents>\(fields)</Contents>"))
             let expected = ColdObject(key: key, md5: MD5.hash([1]), byteCount: 1, isArchived: isArchived)
@@ -58,7 +59,7 @@ struct S3TierListTests {
 
     @Test(arguments: ["<Size>-1</Size>", "<Size>9223372036854775807</Size>", "<Size/>", ""])
     func `a photo of no size is not passed over`(size: String) async throws {
-        let key = "photos/u_1/\(MD5.hash([1]).hexadecimal).dat"
+        let key = "photos/u_1/tiers/\(MD5.hash([1]).hexadecimal).dat"
         await bench.s3.inject("list-type=2", page("<Contents><Key>\(key)</Key>\(size)</Contents>"))
         #expect(await bench.code { try await listed() } == .invalidResponse)
     }
@@ -170,7 +171,7 @@ struct S3TierListTests {
         let thumbnail = Data("thumbnail".utf8)
         #expect(try await bench.tier.thumbnail(of: photo) == nil)
         try await bench.tier.putThumbnail(thumbnail, of: photo)
-        let key = "thumbnails/u_1/\(photo.md5.hexadecimal).jpg"
+        let key = "thumbnails/u_1/tiers/\(photo.md5.hexadecimal).jpg"
         #expect(await bench.s3.objects[key]?.fields["content-type"] == "image/jpeg")
         #expect(try await bench.tier.thumbnail(of: photo) == thumbnail)
         await bench.s3.store(key, Data(count: 600_000))

@@ -39,7 +39,7 @@ struct S3TierProofTests {
     }
 
     @Test func `a rule for thumbnails or documents is seen by a HEAD of one of each`() async throws {
-        let thumbnail = "thumbnails/u_1/\(photo.md5.hexadecimal).jpg"
+        let thumbnail = "thumbnails/u_1/tiers/\(photo.md5.hexadecimal).jpg"
         #expect(await bench.code { try await bench.tier.checkStays(thumbnailOf: photo, document: "s.json") } == nil)
         await bench.s3.store(thumbnail, bytes)
         await bench.s3.store("catalogs/u_1/s.json", bytes, fields: ["x-amz-expiration": "soon"])

@@ -41,7 +41,8 @@ struct S3TierPutTests {
         let name = photo.md5.hexadecimal
         #expect(
             await bench.lines == [
-                "PUT /photos/u_1/\(name).dat", "PUT /thumbnails/u_1/\(name).jpg", "HEAD /photos/u_1/\(name).dat",
+                "PUT /photos/u_1/tiers/\(name).dat", "PUT /thumbnails/u_1/tiers/\(name).jpg",
+                "HEAD /photos/u_1/tiers/\(name).dat",
             ])
     }
 

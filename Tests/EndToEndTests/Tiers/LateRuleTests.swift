@@ -36,7 +36,7 @@ extension EndToEnd {
 
                 let digit = try #require(photos.first?.md5.first)
                 let reached = photos.filter { $0.md5.first == digit }
-                let prefix = "photos/\(Self.user)/\(digit)"
+                let prefix = "photos/\(Self.user)/tiers/\(digit)"
                 let rule =
                     "<Rule><ID>late</ID><Filter><Prefix>\(prefix)</Prefix></Filter><Status>Enabled</Status>"
                     + "<Expiration><Days>\(Self.days)</Days></Expiration></Rule>"

@@ -75,7 +75,7 @@ struct TierStack: Sendable {
         return (photo, file)
     }
 
-    func key(_ photo: PhotoDescriptor) throws -> String { try layout.photo(md5: photo.md5.hexadecimal) }
+    func key(_ photo: PhotoDescriptor) throws -> String { try layout.ofTiers.photo(md5: photo.md5.hexadecimal) }
 }
 
 /// Notes the methods of the requests that pass.

@@ -64,6 +64,24 @@ struct RedisFindingsTests {
         #expect(lines.count { !$0.hasPrefix("ok") } == (expected.hasPrefix("ok") ? 0 : 1))
     }
 
+    @Test(arguments: [
+        ("connected_slaves:2", "", "warning: the master takes writes without a replica that follows"),
+        (
+            "connected_slaves:0", "redis: {sentinels: ['10.0.0.1:26379'], master: 'main'}",
+            "warning: the master takes writes without a replica that follows"
+        ),
+        (
+            "connected_slaves:2\r\nmin_slaves_good_slaves:1", "",
+            "ok: 1 of 2 replicas are near enough for the master to take writes"
+        ),
+    ])
+    func `warns of a master that would go on writing when it was replaced`(
+        replicas: String, settings more: String, expected: String
+    ) throws {
+        let lines = try Self.lines([("role:master", "role:master\r\n\(replicas)")], settings: more)
+        #expect(lines.contains(expected), "\(lines)")
+    }
+
     @Test func `minds lost records only where there are records`() throws {
         let changes = [
             ("maxmemory_policy:noeviction", "maxmemory_policy:allkeys-lfu"), ("aof_enabled:1", "aof_enabled:0"),

@@ -199,6 +199,53 @@ struct SettingsConflictTests {
                 + " give both, or neither"
         ),
         Conflict(
+            settings: smallest("redis: {address: 'a:1', sentinels: ['a:2'], master: 'm'}"),
+            fault: "redis.address: stands beside redis.sentinels, which say where Redis is; keep one of the two"
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinels: ['a:2']}"),
+            fault: "redis.master: is missing beside redis.sentinels;"
+                + " give the name in their `sentinel monitor`, such as \"mymaster\""
+        ),
+        Conflict(
+            settings: smallest("redis: {master: 'm'}"),
+            fault: "redis.master: stands without redis.sentinels; give the sentinels, or take redis.master out"
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinels: [], master: 'm'}"),
+            fault: "redis.sentinels: is empty; give: array, each: \"host:port\""
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinels: ['a:2', 'unix:/run/s'], master: 'm'}"),
+            fault: "redis.sentinels[1]: is \"unix:/run/s\"; give: \"host:port\""
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinels: ['a:2', 'b:2', 'a:2'], master: 'm'}"),
+            fault: "redis.sentinels: has a:2 twice; give each sentinel once"
+        ),
+        Conflict(
+            settings: smallest(
+                "redis: {sentinels: [\((1...17).map { "'a:\($0)'" }.joined(separator: ","))], master: 'm'}"),
+            fault: "redis.sentinels: has 17 sentinels; give 16 at most; three are usual"
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinels: ['a:2'], master: 'a b'}"),
+            fault: "redis.master: is \"a b\"; give: name of 1…64 letters, digits and .-_"
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinels: ['a:2'], master: 'm', sentinelUsername: 'u'}"),
+            fault: "redis.sentinelUsername: needs redis.sentinelPassword:"
+                + " without it commands run as the sentinels' user default; give both, or neither"
+        ),
+        Conflict(
+            settings: smallest("redis: {sentinelPassword: {env: 'SIGNING'}}"),
+            fault: "redis.sentinelPassword: stands without redis.sentinels; give the sentinels, or take it out"
+        ),
+        Conflict(
+            settings: smallest("redis: {keyPrefix: '{app}:'}"),
+            fault: "redis.keyPrefix: is \"{app}:\"; give: string without { and }"
+        ),
+        Conflict(
             settings: smallest("redis: {password: {env: 'NOWHERE'}}"),
             fault: "redis.password: names NOWHERE, which the environment lacks; set it where the worker starts"
         ),

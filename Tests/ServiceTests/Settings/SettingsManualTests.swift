@@ -68,7 +68,7 @@ struct SettingsManualTests {
         for row in SettingsTable.wholeRows {
             #expect(page.contains("\n.TP\n\\fB\(row.path)\\fP\n"), "\(row.path)")
         }
-        #expect(page.contains("\n\\&\\fBhost:port\\fP, or \\fBunix:\\fP and a path.\n"))
+        #expect(page.contains("\n\\&\\fBhost:port\\fP, or \\fBunix:\\fP and a path; null: "))
         #expect(page.contains("\n\\&integer, 1\\[u2026]5000; default: 40\n"))
     }
 

@@ -1,6 +1,7 @@
 import CloakroomAWS
-import Foundation
 import CloakroomJOSE
+import CloakroomRedis
+import Foundation
 import Testing
 
 @testable import CloakroomOperations
@@ -48,6 +49,22 @@ struct SettingsTests {
         #expect(settingsFaults(smallest(vending: #"store: "minio""#)).map { $0.prefix(13) } == ["vending.store"])
     }
 
+    @Test func `takes sentinels with the master's name in place of an address`() throws {
+        let redis = try settings(
+            smallest(
+                "redis: {sentinels: ['s1.example:26379', '[fd00::2]:26379'], master: 'main', sentinelUsername: 'watcher',"
+                    + " sentinelPassword: {env: 'WATCHER'}, password: {env: 'REDIS'}}"),
+            environment: ["REDIS": "pass", "WATCHER": "word"]
+        ).redis
+        let addresses = [
+            RedisAddress.internet(host: "s1.example", port: 26379), .internet(host: "fd00::2", port: 26379),
+        ]
+        #expect(redis.servers == .sentinels(addresses, master: "main"))
+        #expect(redis.sentinelUsername == "watcher" && redis.sentinelPassword?.reveal() == "word")
+        #expect(redis.username == nil && redis.password?.reveal() == "pass")
+        #expect(redis.servers.description == "main, of the sentinels s1.example:26379, [fd00::2]:26379")
+    }
+
     @Test func `takes the defaults for what is left out`() throws {
         let settings = try settings(smallest())
         #expect(settings.region == "eu-central-1" && settings.bucket == "photos")
@@ -69,7 +86,7 @@ struct SettingsTests {
         #expect(settings.limits.renewKeys.quota == 1000 && settings.limits.renewKeys.whenRedisIsAway == .open)
         #expect(settings.limits.uploadBytes.quota == 10 << 30)
         #expect(
-            settings.redis.address == .internet(host: "127.0.0.1", port: 6379)
+            settings.redis.servers == .single(.internet(host: "127.0.0.1", port: 6379))
                 && settings.redis.timeout == .milliseconds(40)
         )
         #expect(settings.log.level == .info && settings.audit.destination == .standardError)
@@ -151,7 +168,7 @@ struct SettingsTests {
         #expect(settings.aws.secretAccessKey?.reveal() == "shh")
         #expect(settings.aws.sessionToken?.reveal() == "tok")
         #expect(settings.redis.password?.reveal() == "pass")
-        #expect(settings.redis.address == .unix(path: "/run/redis.sock"))
+        #expect(settings.redis.servers == .single(.unix(path: "/run/redis.sock")))
     }
 
     @Test func `reads a relative file from systemd's credentials first, with underscores for slashes`() throws {

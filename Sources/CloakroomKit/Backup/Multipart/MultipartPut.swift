@@ -27,8 +27,10 @@ struct MultipartPut {
         // A journal that fails costs time, not the upload.
         if let noted = try? await client.journal.upload(of: target.key, in: target.bucket) {
             let plan = FilePartLayout(byteCount: file.byteCount, partSize: max(1, noted.partSize))
-            if noted.file == file.version, noted.partSize == plan.partSize, plan.count <= FilePartLayout.maximumParts {
-                if let info = try await resumed(noted, plan) { return info }
+            if isOfSameFile(noted), noted.partSize == plan.partSize, plan.count <= FilePartLayout.maximumParts {
+                let parts = try await target.s3.parts(
+                    of: noted.uploadID, target.object, deadline: client.operationDeadline)
+                if let info = try await continued(noted, plan, have: parts) { return info }
             } else {
                 // Of other bytes.
                 try? await client.abandon(noted)
@@ -47,18 +49,29 @@ struct MultipartPut {
         let upload = MultipartUpload(
             bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.version)
         try? await client.journal.save(upload)
-        return try await finished(upload, plan, have: [])
+        if let info = try await continued(upload, plan, have: []) { return info }
+        throw CloakroomError(.uploadNotFound, "storing \(target.key): the upload was aborted")
     }
 
+    /// A photo's key is the MD5 of its bytes: each export of it is another file with the same bytes. What differs all the
+    /// same is found out part by part.
+    private func isOfSameFile(_ noted: MultipartUpload) -> Bool {
+        if noted.file == file.version { return true }
+        guard let md5 = request.md5, let name = target.key.split(separator: "/").last else { return false }
+        return name.hasPrefix(md5.hexadecimal) && noted.file.byteCount == file.byteCount
+    }
+
+    /// - Parameter parts: that S3 has; `nil` when the upload is gone.
     /// - Returns: `nil` when the upload is gone, and the object is not there.
-    private func resumed(_ upload: MultipartUpload, _ plan: FilePartLayout) async throws -> ObjectInfo? {
-        let parts = try await target.s3.parts(of: upload.uploadID, target.object, deadline: client.operationDeadline)
+    private func continued(
+        _ upload: MultipartUpload, _ plan: FilePartLayout, have parts: [UploadedPart]?
+    ) async throws -> ObjectInfo? {
         do {
             if let parts { return try await finished(upload, plan, have: parts) }
         } catch let fault as AWSError where fault.code == "NoSuchUpload" {
-            // Aborted by another client meanwhile.
+            // Completed or aborted by another client meanwhile.
         }
-        // Perhaps completed by a run that ended before it could note that.
+        // Perhaps completed by that one, or by a run that ended before it could note that.
         if let stored = try await target.s3.head(target.object, deadline: client.operationDeadline),
             let tag = stored.partsMD5, tag.count == plan.count, stored.byteCount.map({ Int64($0) }) == file.byteCount
         {

@@ -86,7 +86,7 @@ package struct PartialFile: Sendable {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
-        guard fsync(file) == 0 else { throw failure(errno) }
+        guard PrivateFolder.sync(file) else { throw failure(errno) }
     }
 
     func discard() {

@@ -27,7 +27,8 @@ extension S3BackupClient {
     /// earlier upload of the same file to the same key stopped.
     ///
     /// A continued upload keeps the content type and the metadata that it was begun with. The parameters are those for
-    /// bytes; `md5` is that of the whole file, and only used for a small one.
+    /// bytes; `md5` is that of the whole file. Of a large one only its own parts are checked; where the key's name begins
+    /// with the `md5`, as a photo's does, an upload of the same size continues whichever copy of the file it is.
     /// - Throws: ``CloakroomError``: besides, ``CloakroomError/Code/unreadableFile`` when the file changes meanwhile;
     ///   nothing is stored then.
     @discardableResult
@@ -35,9 +36,13 @@ extension S3BackupClient {
         file: URL, to key: String, contentType: String = "application/octet-stream", metadata: [String: String] = [:],
         condition: ObjectCondition = .none, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
     ) async throws -> ObjectInfo {
-        let request = try PutRequest(contentType, metadata, condition, md5: md5, progress)
-        let file = try UploadFile(file)
-        return try await performing("storing", key) { target in
+        try await put(UploadFile(file), to: key, PutRequest(contentType, metadata, condition, md5: md5, progress))
+    }
+
+    /// The same, of an open file: whatever has its name by now.
+    @discardableResult
+    func put(_ file: UploadFile, to key: String, _ request: PutRequest) async throws -> ObjectInfo {
+        try await performing("storing", key) { target in
             guard file.byteCount <= sizes.singlePut else {
                 return try await MultipartPut(client: self, target: target, file: file, request: request).run()
             }

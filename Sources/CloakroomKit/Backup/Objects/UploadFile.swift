@@ -19,6 +19,11 @@ struct UploadFile: Sendable {
         stamp = FileStamp(status)
     }
 
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when it is not the file that had this stamp.
+    func check(_ stamp: FileStamp) throws(CloakroomError) {
+        guard self.stamp.isOfSameBytes(as: stamp) else { throw changed }
+    }
+
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when there is another file of its name, or it
     ///   was written to, since it was opened.
     func checkUnchanged() throws(CloakroomError) {

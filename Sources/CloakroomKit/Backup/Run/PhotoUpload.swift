@@ -64,12 +64,13 @@ struct PhotoUpload: Sendable {
     }
 
     private func storeInParts(_ path: String, _ stamp: FileStamp, _ known: PhotoDigest?) async throws -> Stored? {
-        let url = URL(fileURLWithPath: path)
+        // Opened once: an upload of what is not what was hashed is not completed.
+        let file = try UploadFile(URL(fileURLWithPath: path))
+        try file.check(stamp)
         let md5: [UInt8]
         if let known {
             md5 = known.bytes
         } else {
-            let file = try UploadFile(url)
             md5 = try await file.md5(0..<stamp.byteCount)
             try file.checkUnchanged()
             // Reading it is slow; its digest is recorded, whatever becomes of the rest.
@@ -78,9 +79,9 @@ struct PhotoUpload: Sendable {
         return try await storing(md5, path, stamp) { key, condition in
             let (values, observer) = TransferProgress.stream()
             async let _: Void = watch(values, path)
-            try await client.put(
-                file: url, to: key, metadata: Self.metadata(of: path), condition: condition, md5: md5,
-                progress: observer)
+            let request = try PutRequest(
+                "application/octet-stream", Self.metadata(of: path), condition, md5: md5, observer)
+            try await client.put(file, to: key, request)
         }
     }
 

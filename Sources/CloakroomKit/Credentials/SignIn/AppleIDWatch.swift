@@ -22,25 +22,20 @@ public protocol AppleIDStateSource: Sendable {
 /// Ends the session of a user who withdrew the app's use of their Apple ID.
 ///
 /// ```swift
-/// let watch = AppleIDWatch(source: AppleIDProvider(), tokens: tokens) { keychain.appleUser }
+/// let watch = AppleIDWatch(source: AppleIDProvider(), tokens: tokens)
 /// Task { await watch.run() }
 /// ```
 ///
-/// A state that cannot be known, as without a network, ends nothing; a notification of the system does, unless Apple says
+/// It asks about the user whom ``SignInIdentity`` named at the sign-in; the session has that name also after the app was
+/// deleted and installed anew. A state that cannot be known, as without a network, ends nothing; a notification of the system does, unless Apple says
 /// that this user's is authorized. What is unsent stays, for the same user: see <doc:SigningOut>.
 public struct AppleIDWatch: Sendable {
     private let source: any AppleIDStateSource
     private let tokens: SessionTokenProvider
-    private let user: @Sendable () async -> String?
 
-    /// - Parameter user: Apple's name of the one who is signed in, kept by the app with the session; `nil` without one, or
-    ///   for one who signed in elsewhere.
-    public init(
-        source: any AppleIDStateSource, tokens: SessionTokenProvider, user: @escaping @Sendable () async -> String?
-    ) {
+    public init(source: any AppleIDStateSource, tokens: SessionTokenProvider) {
         self.source = source
         self.tokens = tokens
-        self.user = user
     }
 
     /// Checks at once, and after each notification, until the task is cancelled.
@@ -59,10 +54,10 @@ public struct AppleIDWatch: Sendable {
 
     @discardableResult
     private func check(isNotified: Bool) async -> AppleIDState? {
-        guard let user = await user() else { return nil }
+        guard let user = await tokens.appleUser() else { return nil }
         let state = try? await source.state(ofAppleUser: user)
         // Another may have signed in meanwhile; a cancelled task knows nothing.
-        guard await self.user() == user, !Task.isCancelled else { return nil }
+        guard await tokens.appleUser() == user, !Task.isCancelled else { return nil }
         switch state {
         case .authorized?, .transferred?: break
         case .revoked?, .notFound?: await tokens.identityRevoked()

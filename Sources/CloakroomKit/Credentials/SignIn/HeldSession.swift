@@ -7,6 +7,8 @@ struct HeldSession: Sendable {
     /// In the server's time.
     let received: Date
     let serverTime: ServerTime
+    /// Apple's name of the user; `nil` for one who did not sign in with Apple.
+    var appleUser: String?
 
     /// As for credentials: due from half of the lifetime on, urgent in the last five minutes.
     func freshness(at reading: ClockReading) -> HeldCredentials.Freshness {
@@ -29,6 +31,8 @@ extension HeldSession {
         let expiration: Date
         let received: Date
         let serverTime: ServerTime
+        /// Not in records of earlier versions of the kit.
+        let appleUser: String?
     }
 
     /// For a store of ``StoreOwner/session(at:)``.
@@ -37,7 +41,8 @@ extension HeldSession {
             bytes: try JSONEncoder().encode(
                 Record(
                     sessionVersion: Record.version, token: session.token.reveal(), userID: session.userID,
-                    expiration: session.expiration, received: received, serverTime: serverTime)))
+                    expiration: session.expiration, received: received, serverTime: serverTime,
+                    appleUser: appleUser)))
     }
 
     /// - Returns: `nil` for what is no session. One that has ended still says whose it was.
@@ -50,7 +55,8 @@ extension HeldSession {
         self.init(
             session: Session(token: record.token, expiration: record.expiration, userID: record.userID),
             received: record.received,
-            serverTime: record.serverTime.resumed(at: reading) ?? ServerTime(record.received, at: reading))
+            serverTime: record.serverTime.resumed(at: reading) ?? ServerTime(record.received, at: reading),
+            appleUser: record.appleUser)
     }
 }
 

@@ -13,10 +13,10 @@ extension SessionTokenProvider {
     private func run(_ number: Int, _ purpose: Purpose) async {
         guard flight?.number == number else { return }
         do throws(CloakroomError) {
-            guard let session = try await session(for: purpose, number) else { return }
+            guard let (session, appleUser) = try await session(for: purpose, number) else { return }
             let time = await client.serverClock.time
             guard flight?.number == number else { return }
-            try accept(session, for: purpose, time)
+            try accept(session, appleUser, for: purpose, time)
             endFlight(.success(session.token))
         } catch {
             guard flight?.number == number else { return }
@@ -24,19 +24,23 @@ extension SessionTokenProvider {
         }
     }
 
-    /// - Returns: `nil` when the session is no longer wanted.
-    private func session(for purpose: Purpose, _ number: Int) async throws(CloakroomError) -> Session? {
+    /// - Returns: with Apple's name of the user; `nil` when the session is no longer wanted.
+    private func session(
+        for purpose: Purpose, _ number: Int
+    ) async throws(CloakroomError) -> (Session, appleUser: String?)? {
         do {
             switch purpose {
-            case .continuation(let session): return try await client.continueSession(session, deviceID: deviceID)
-            case .signIn(let identity): return try await signIn(identity)
+            case .continuation(let session):
+                let appleUser = held?.appleUser
+                return (try await client.continueSession(session, deviceID: deviceID), appleUser)
+            case .signIn(let identity): return (try await signIn(identity), identity.appleUser)
             case .again(let reason):
                 guard let identity = try await identity?(reason) else {
                     throw CloakroomError(.unauthorized, "The session ended: sign in again")
                 }
                 // The user may have signed out while being asked.
                 guard flight?.number == number else { return nil }
-                return try await signIn(identity)
+                return (try await signIn(identity), identity.appleUser)
             }
         } catch let error as CloakroomError {
             throw error
@@ -53,7 +57,9 @@ extension SessionTokenProvider {
             identityToken: identity.token.reveal(), nonce: identity.nonce?.reveal(), deviceID: deviceID)
     }
 
-    private func accept(_ session: Session, for purpose: Purpose, _ time: ServerTime?) throws(CloakroomError) {
+    private func accept(
+        _ session: Session, _ appleUser: String?, for purpose: Purpose, _ time: ServerTime?
+    ) throws(CloakroomError) {
         switch purpose {
         case .signIn: break
         case .continuation(let earlier):
@@ -68,7 +74,8 @@ extension SessionTokenProvider {
         }
         let reading = runtime.clockReading
         let now = time?.time(at: reading) ?? reading.wallClock
-        let next = HeldSession(session: session, received: now, serverTime: ServerTime(now, at: reading))
+        let next = HeldSession(
+            session: session, received: now, serverTime: ServerTime(now, at: reading), appleUser: appleUser)
         guard next.freshness(at: reading) != .ended else {
             throw CloakroomError(.invalidResponse, "The session had ended already when it came")
         }

@@ -111,6 +111,13 @@ public actor SessionTokenProvider: TokenProvider {
     /// The same for a user who withdrew the app's use of their Apple ID.
     public func identityRevoked() async { await forget(.needsSignIn(.revoked), Self.revocation) }
 
+    /// Apple's name of the user who is signed in, as ``SignInIdentity`` had it; `nil` without one, and while the store cannot be
+    /// read.
+    public func appleUser() async -> String? {
+        try? await load()
+        return held?.appleUser
+    }
+
     /// The state now, and every later one.
     public func states() async -> AsyncStream<SessionState> {
         try? await load()

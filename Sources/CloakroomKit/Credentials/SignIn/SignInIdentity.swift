@@ -4,13 +4,16 @@ package import CloakroomCrypto
 public struct SignInIdentity: Sendable {
     package let token: Secret
     package let nonce: Secret?
+    let appleUser: String?
 
     /// - Parameters:
     ///   - token: the JWT; from Apple, `ASAuthorizationAppleIDCredential.identityToken` as text.
-    ///   - nonce: as the app made it; the issuer was given its SHA-256 in hexadecimal digits.
-    public init(token: String, nonce: String? = nil) {
+    ///   - nonce: as the app made it, see ``SignInNonce``; the issuer was given its SHA-256 in hexadecimal digits.
+    ///   - appleUser: from Apple, `ASAuthorizationAppleIDCredential.user`, for an ``AppleIDWatch``: kept with the session.
+    public init(token: String, nonce: String? = nil, appleUser: String? = nil) {
         self.token = Secret(token)
         self.nonce = nonce.map { Secret($0) }
+        self.appleUser = appleUser
     }
 }
 

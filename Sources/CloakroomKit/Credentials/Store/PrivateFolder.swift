@@ -138,7 +138,7 @@ package struct PrivateFolder: ~Copyable {
             throw error
         }
         // The name has to survive, too; a folder that cannot be synced does no harm.
-        fsync(descriptor)
+        _ = Self.sync(descriptor)
     }
 
     private static func write(_ bytes: [UInt8], to file: Int32) throws(PrivateFolderError) {

@@ -20,6 +20,8 @@ struct OutboxFeed {
     var itemsDone = 0
     var bytesDone: Int64 = 0
     var isTimeOver = false
+    /// How often something was added, became due or ended.
+    private(set) var changes = 0
     /// Of the store, while nothing has changed in it.
     var sums: (unsent: UnsentWork, failedBytes: Int64)?
 
@@ -51,7 +53,8 @@ struct OutboxFeed {
 
     mutating func removeSleeper(_ sleeper: Int) { sleepers[sleeper] = nil }
 
-    func wakeUp() {
+    mutating func wakeUp() {
+        changes += 1
         for sleeper in sleepers.values { sleeper.yield() }
     }
 }

@@ -39,12 +39,7 @@ extension Outbox {
                     throw CloakroomError(
                         .uploadURLExpired, "The upload URL has expired", retryAfter: .seconds(left + Self.settlingTime))
                 }
-                if let image = row.releasedImage, let releaser = assets as? any ImageReleaser {
-                    // The worker does not say whether an image of a chat is stored: one that is, is deleted first.
-                    try await release(image, by: releaser)
-                } else if try await isThere(target, assets) {
-                    return nil
-                }
+                if try await target.isStored(by: assets) { return nil }
             }
         }
         row.target = nil
@@ -73,28 +68,6 @@ extension Outbox {
         return await clock.current ?? runtime.wallClock()
     }
 
-    /// Whether there is an object: S3 renews no other.
-    private func isThere(_ target: UploadTarget, _ assets: any AssetRenewer) async throws -> Bool {
-        let response = BatchResponse(try await assets.renewAssets(keys: [target.objectKey]))
-        switch response[AssetKey(target.objectKey)] {
-        case .renewed: return true
-        case .notFound, .refused: return false
-        case .failed(let reason):
-            throw CloakroomError(.unavailable, "whether \(target.objectKey) was stored is not known: \(reason)")
-        }
-    }
-
-    private func release(_ image: ImageRelease, by releaser: any ImageReleaser) async throws {
-        switch try await releaser.release([image]).first?.outcome {
-        // What is refused ends by the bucket's rule.
-        case .released?, .refused?: break
-        case .failed(let reason)?:
-            throw CloakroomError(.unavailable, "\(image.objectKey) cannot be released now: \(reason)")
-        case nil:
-            throw CloakroomError(.invalidResponse, "the worker does not say whether \(image.objectKey) was released")
-        }
-    }
-
     /// - Returns: `false` when the URL has expired.
     private func isStored(
         at target: UploadTarget, _ row: inout OutboxRow, by response: HTTPResponse
@@ -111,14 +84,6 @@ extension Outbox {
             try store.update(row)
             return false
         }
-    }
-}
-
-extension OutboxRow {
-    /// `nil` for what cannot be released.
-    fileprivate var releasedImage: ImageRelease? {
-        guard isChatImage, let target, let token = target.releaseToken else { return nil }
-        return ImageRelease(objectKey: target.objectKey, releaseToken: token)
     }
 }
 

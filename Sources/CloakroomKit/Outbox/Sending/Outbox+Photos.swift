@@ -60,6 +60,8 @@ extension Outbox {
     }
 
     private func putParts(_ photo: PhotoObject, _ row: inout OutboxRow) async throws {
+        // S3 checks each part alone, and the copy is removed afterwards.
+        try await checkBytes(row)
         _ = begin(&row)
         try store.update(row)
         await onStep(.begun)

@@ -31,9 +31,10 @@ extension Outbox {
     /// Runs until the task is cancelled or the user signs out: again when something is added, is due, or after a minute.
     public func keepSending() async {
         while isOpen, !Task.isCancelled {
+            let seen = feed.changes
             let report = await run()
             let wait = report.nextAttempt.map { $0.timeIntervalSince1970 - now } ?? 60
-            await idle(for: .seconds(min(max(wait, 1), 60)))
+            await idle(for: .seconds(min(max(wait, 1), 60)), unless: seen)
         }
     }
 
@@ -136,16 +137,15 @@ extension Outbox {
     private func nextStep() async throws -> Step? {
         guard let run, !Task.isCancelled, run.report.stoppedBy == nil else { return nil }
         guard hasRoom(run) else { return nil }
-        if isPaused { return .stop(CloakroomError(.notAllowedNow, "The outbox is paused")) }
+        if isPaused { return .stop(CloakroomError(.paused, "The outbox is paused")) }
         if let end = run.pacedUntil {
             guard runtime.now() >= end else { return nil }
             self.run?.pacedUntil = nil
         }
         try checkOpen()
         guard let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys)) else { return nil }
-        if let refusal = options.conditions.refusal(of: await conditions.current()) {
-            return .stop(CloakroomError(.notAllowedNow, refusal))
-        }
+        let conditions = await conditions.current()
+        do throws(CloakroomError) { try options.conditions.check(conditions) } catch { return .stop(error) }
         // Once more, after the wait. Whether the item is still to be sent is looked at when that begins.
         guard let run = self.run, hasRoom(run), !isPaused, isOpen, !Task.isCancelled else { return nil }
         return .send(row)
@@ -161,17 +161,22 @@ extension Outbox {
         let wait = Duration.seconds(Double(row.file.byteCount) / Double(rate))
         self.run?.pacedUntil = runtime.now().advanced(by: wait)
         _ = runtime.spawn { [runtime] in
-            try? await runtime.sleep(wait)
+            try? await runtime.pause(wait)
             run.signal.yield()
         }
     }
 
     /// Waits, at most until something is added or due.
-    func idle(for duration: Duration) async {
+    ///
+    /// - Parameters:
+    ///   - isPause: whether it lasts until an item's next attempt.
+    ///   - seen: does not wait when something has changed since.
+    func idle(for duration: Duration, isPause: Bool = false, unless seen: Int? = nil) async {
+        guard seen == nil || seen == feed.changes else { return }
         let (wakeUps, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let sleeper = feed.add(wakeUp)
         let timer = runtime.spawn { [runtime] in
-            try? await runtime.sleep(duration)
+            try? await (isPause ? runtime.pause : runtime.sleep)(duration)
             wakeUp.yield()
         }
         for await _ in wakeUps { break }

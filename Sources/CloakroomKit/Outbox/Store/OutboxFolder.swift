@@ -107,9 +107,12 @@ struct OutboxFolder: Sendable {
     }
 
     func remove(_ id: String) {
-        unlink(file(id).path)
+        removeBytes(of: id)
         unlink(record(id).path)
     }
+
+    /// Leaves the record.
+    func removeBytes(of id: String) { unlink(file(id).path) }
 
     /// The same, beside what else there is to do.
     @concurrent func removeSent(_ id: String) async { remove(id) }

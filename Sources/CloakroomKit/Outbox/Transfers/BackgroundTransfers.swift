@@ -4,8 +4,7 @@ import Foundation
 ///
 /// `@unchecked`: a lock guards what changes; `Mutex` is not there on the systems that the kit supports.
 final class BackgroundTransfers: @unchecked Sendable {
-    let events: AsyncStream<TransferEvent>
-    private let continuation: AsyncStream<TransferEvent>.Continuation
+    let events = TransferEvents()
     private let lock = NSLock()
     /// The beginnings of responses' bodies, by transfer.
     private var bodies: [String: Data] = [:]
@@ -17,12 +16,7 @@ final class BackgroundTransfers: @unchecked Sendable {
     /// Of a body, which is a refusal's reason.
     static let maximumBodyBytes = 64 << 10
 
-    /// What came before anything listens is kept.
-    init() { (events, continuation) = AsyncStream.makeStream() }
-
-    deinit { continuation.finish() }
-
-    func didSend(_ id: String, bytesSent: Int64) { continuation.yield(.progress(id: id, bytesSent: bytesSent)) }
+    func didSend(_ id: String, bytesSent: Int64) { events.send(.progress(id: id, bytesSent: bytesSent)) }
 
     func didReceive(_ id: String, _ data: Data) {
         lock.withLock {
@@ -46,7 +40,7 @@ final class BackgroundTransfers: @unchecked Sendable {
             } else {
                 .failure(.interrupted)
             }
-        continuation.yield(.ended(id: id, result))
+        events.send(.ended(id: id, result))
         for waiter in waiting { waiter.resume() }
     }
 

@@ -2,6 +2,8 @@
 ///
 /// A transfer has one attempt and ends with one ``TransferEvent/ended(id:_:)``. An event may be lost with the process; an
 /// outbox finds out what became of its transfer then.
+///
+/// A carrier belongs to one outbox at a time: after a sign-out the next user's has the same one.
 public protocol TransferCarrier: Sendable {
     /// Begins to send a request whose body is a file; the file stays as it is until the transfer has ended.
     ///
@@ -18,7 +20,8 @@ public protocol TransferCarrier: Sendable {
     /// Whether transfers go on without the process: then the end of a run leaves them alone.
     func outlivesProcess() async -> Bool
 
-    /// What happens from now on, and what an earlier process did not hear of; called once, before all else.
+    /// What happens from now on, and which transfers have ended since an earlier stream ended or its reader was cancelled, also
+    /// in an earlier process. Each outbox calls this once, before all else; a new stream ends the one before.
     func events() async -> AsyncStream<TransferEvent>
 }
 

@@ -4,8 +4,7 @@ package import CloakroomAWS
 public actor TransportCarrier: TransferCarrier {
     private let transport: any HTTPTransport
     private let runtime: RuntimeDependencies
-    private let stream: AsyncStream<TransferEvent>
-    private let continuation: AsyncStream<TransferEvent>.Continuation
+    private let transferEvents = TransferEvents()
     private var tasks: [String: Task<Void, Never>] = [:]
 
     public init(transport: any HTTPTransport = URLSessionTransport()) {
@@ -15,25 +14,22 @@ public actor TransportCarrier: TransferCarrier {
     package init(transport: any HTTPTransport, runtime: RuntimeDependencies) {
         self.transport = transport
         self.runtime = runtime
-        (stream, continuation) = AsyncStream.makeStream()
     }
-
-    deinit { continuation.finish() }
 
     public func start(_ request: HTTPRequest, id: String) throws {
         guard tasks[id] == nil else { throw CloakroomError(.invalidRequest, "transfer \(id) is under way") }
-        tasks[id] = runtime.spawn { [transport, continuation] in
+        tasks[id] = runtime.spawn { [transport, transferEvents] in
             let result: Result<HTTPResponse, HTTPTransportError>
             do throws(HTTPTransportError) {
                 let progress = { @Sendable (sent: HTTPProgress) -> Void in
-                    continuation.yield(.progress(id: id, bytesSent: sent.bytesSent))
+                    transferEvents.send(.progress(id: id, bytesSent: sent.bytesSent))
                 }
                 result = .success(try await transport.send(request, progress: progress))
             } catch {
                 result = .failure(error)
             }
             await self.end(id)
-            continuation.yield(.ended(id: id, result))
+            transferEvents.send(.ended(id: id, result))
         }
     }
 
@@ -45,7 +41,7 @@ public actor TransportCarrier: TransferCarrier {
         await task.value
     }
 
-    public func events() -> AsyncStream<TransferEvent> { stream }
+    public func events() -> AsyncStream<TransferEvent> { transferEvents.stream() }
 
     private func end(_ id: String) { tasks[id] = nil }
 }

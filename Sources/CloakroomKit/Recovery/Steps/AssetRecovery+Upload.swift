@@ -60,17 +60,9 @@ extension AssetRecovery {
         return try await findUpload(at: destination)
     }
 
-    /// Whether an object is there: S3 renews no other.
-    ///
-    /// - Returns: `nil` when there certainly is none for this user.
+    /// - Returns: `nil` when there certainly is no object for this user.
     func findUpload(at destination: UploadDestination) async throws -> RecoveredObject? {
-        let key = destination.target.objectKey
-        let response = BatchResponse(try await uploader.renewAssets(keys: [key]))
-        switch response[AssetKey(key)] {
-        case .renewed: return RecoveredObject(destination)
-        case .notFound, .refused: return nil
-        case .failed(let reason): throw CloakroomError(.unavailable, "the upload was not found: \(reason)")
-        }
+        try await uploader.hasObject(destination.target.objectKey) ? RecoveredObject(destination) : nil
     }
 
     /// Sends a request, and records a response that delays the next one.

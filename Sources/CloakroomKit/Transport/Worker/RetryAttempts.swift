@@ -30,6 +30,6 @@ struct RetryAttempts {
         let delay = (error.retryAfter ?? .zero) + jitter
         guard runtime.now().advanced(by: delay) < deadline else { throw error }
         attempt += 1
-        do { try await runtime.sleep(delay) } catch { throw .cancelled }
+        do { try await runtime.pause(delay) } catch { throw .cancelled }
     }
 }

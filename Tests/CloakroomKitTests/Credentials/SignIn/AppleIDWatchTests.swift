@@ -36,31 +36,26 @@ import Testing
         nonisolated func end() { notifications.finish() }
     }
 
-    /// Who is signed in, as the app keeps it.
-    private actor Signed {
-        var user: String?
-
-        init(_ user: String?) { self.user = user }
-
-        func set(_ user: String?) { self.user = user }
-    }
-
     private let fake = FakeRuntime()
     private let store = MemoryStore()
-    private let signed = Signed("001.a")
 
-    private func tokens() async throws -> SessionTokenProvider {
+    /// As a launch makes them.
+    private func launched(_ store: MemoryStore? = nil) throws -> SessionTokenProvider {
         let end = fake.time(in: .seconds(3600)).formatted(.iso8601)
-        let tokens = SessionTokenProvider(
+        return SessionTokenProvider(
             endpoint: try #require(URL(string: "https://api.example")),
             transport: ScriptedHTTP { _, _ in .json(200, #"{"token":"s","expiresAt":"\#(end)","userId":"u_1"}"#) },
-            store: store, runtime: fake.runtime)
-        try await tokens.signIn(with: SignInIdentity(token: "identity"))
+            store: store ?? self.store, runtime: fake.runtime)
+    }
+
+    private func tokens(ofAppleUser user: String? = "001.a") async throws -> SessionTokenProvider {
+        let tokens = try launched()
+        try await tokens.signIn(with: SignInIdentity(token: "identity", appleUser: user))
         return tokens
     }
 
     private func watch(_ apple: Apple, _ tokens: SessionTokenProvider) -> AppleIDWatch {
-        AppleIDWatch(source: apple, tokens: tokens) { [signed] in await signed.user }
+        AppleIDWatch(source: apple, tokens: tokens)
     }
 
     private func state(of tokens: SessionTokenProvider) async -> SessionState? {
@@ -107,15 +102,40 @@ import Testing
         let apple = Apple(["001.a": .revoked], gate: gate)
         let checked = Task { [watch = watch(apple, tokens)] in await watch.check() }
         await gate.arrival()
-        await signed.set("001.b")
+        try await tokens.signIn(with: SignInIdentity(token: "identity", appleUser: "001.b"))
         await gate.open()
         #expect(await checked.value == nil)
         #expect(await state(of: tokens) == .signedIn(userID: "u_1"))
     }
 
+    @Test func `an app that was installed anew knows the Apple ID of the session that the keychain kept`() async throws
+    {
+        _ = try await tokens()
+        fake.pass(.seconds(1800))
+        let tokens = try launched()
+        // It is continued, and still has the name then.
+        _ = try await tokens.token()
+        await fake.settle()
+        for tokens in [tokens, try launched()] { #expect(await tokens.appleUser() == "001.a") }
+        #expect(await watch(Apple(["001.a": .revoked]), tokens).check() == .revoked)
+        #expect(await state(of: tokens) == .needsSignIn(.revoked))
+        await fake.settle()
+        #expect(await store.record == nil)
+    }
+
+    @Test func `a session that an earlier version has stored names no Apple ID, and stands`() async throws {
+        _ = try await tokens()
+        let record = try #require(await store.record)
+        var fields = try #require(try JSONSerialization.jsonObject(with: record.bytes) as? [String: Any])
+        #expect(fields.removeValue(forKey: "appleUser") as? String == "001.a")
+        let earlier = StoredCredentials(bytes: try JSONSerialization.data(withJSONObject: fields))
+        let tokens = try launched(MemoryStore(earlier))
+        #expect(await tokens.appleUser() == nil)
+        #expect(await state(of: tokens) == .signedIn(userID: "u_1"))
+    }
+
     @Test func `Apple is not asked about a user who signed in elsewhere`() async throws {
-        let tokens = try await tokens()
-        await signed.set(nil)
+        let tokens = try await tokens(ofAppleUser: nil)
         let apple = Apple(["001.a": .revoked])
         #expect(await watch(apple, tokens).check() == nil)
         #expect(await apple.asked == [])

@@ -43,7 +43,9 @@ public func outcome(of parts: any AppParts, photo: URL) async throws -> String {
     try FileManager.default.removeItem(at: outboxes)
     let refusal = await code { _ = try await client.vendCredentials() }
     let sessions = SessionTokenProvider(endpoint: try Examples.url("https://api.example"), transport: parts)
-    let appleID = await AppleIDWatch(source: parts, tokens: sessions) { "001.a" }.check()
+    let states: any AppleIDStateSource = parts
+    var appleID = await AppleIDWatch(source: states, tokens: sessions).check()
+    if appleID == nil { appleID = try await states.state(ofAppleUser: "001.a") }
     let isRecovered = if case .recovered = recovered { true } else { false }
     return [
         "key \(vended.accessKeyID)", "missing \(renewal.notFound)", "recovered \(isRecovered)",

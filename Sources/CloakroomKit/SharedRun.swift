@@ -1,0 +1,42 @@
+/// A run that several callers of one actor wait for.
+///
+/// A caller whose task is cancelled leaves it to the others. When the last one leaves, the run is cancelled, and that caller
+/// waits for its end. A cancelled run is not to be joined: a caller that comes meanwhile waits for its end, and begins another.
+final class SharedRun<Value: Sendable>: Sendable {
+    private let task: Task<Value, Never>
+    private let callers = Locked(0)
+
+    init(_ work: @escaping @Sendable () async -> Value) { task = Task { await work() } }
+
+    /// Joins the run.
+    ///
+    /// - Returns: what came of it; `nil` for a caller that has left it to others.
+    func value() async -> Value? {
+        callers.withLock { $0 += 1 }
+        let (values, waiting) = AsyncStream<Value>.makeStream()
+        Task { [task] in
+            waiting.yield(await task.value)
+            waiting.finish()
+        }
+        for await value in values { return value }
+        // The caller's task is cancelled: nothing else ends the loop.
+        let isLast = callers.withLock { count in
+            count -= 1
+            if count == 0 { task.cancel() }
+            return count == 0
+        }
+        return isLast ? await task.value : nil
+    }
+
+    /// How many wait for it.
+    var callerCount: Int { callers.withLock { $0 } }
+    var isCancelled: Bool { task.isCancelled }
+
+    /// Cancels it, whatever its callers, and waits for its end.
+    func cancel() async {
+        task.cancel()
+        await end()
+    }
+
+    func end() async { _ = await task.value }
+}
