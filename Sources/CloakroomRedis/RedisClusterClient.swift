@@ -140,7 +140,8 @@ package final class RedisClusterClient: RedisClient {
         _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
     ) -> Bool {
         pause.interrupt()
-        let parts = (0..<request.batch.replies).map { replies.alone($0) }
+        let count = request.batch.replies
+        let parts = (0..<count).map { replies.alone($0, of: count) }
         guard request.redirections < Self.maximumRedirections,
             parts.contains(where: { $0.refusal?.isRedirection == true })
         else { return false }
@@ -172,7 +173,7 @@ package final class RedisClusterClient: RedisClient {
             connection(to: redirection.address).send(
                 PendingRedisRequest(asked, redirections: part.redirections) { response in
                     guard case .reply(let replies) = response else { return part.completion(response) }
-                    part.completion(.reply(replies.alone(1)))
+                    part.completion(.reply(replies.alone(1, of: 2)))
                 })
         case nil:
             EventPoller.shared.schedule(after: .milliseconds(10)) { [weak self] in
@@ -266,7 +267,10 @@ package final class RedisClusterClient: RedisClient {
             if case .failure(let error) = response { return .failure(error) }
             return .failure(.unavailable)
         }
-        if let refusal = cursor.refusal { return .failure(refusal) }
+        if let refusal = cursor.refusal {
+            // "This instance has cluster support disabled" has no word of its own.
+            return .failure(refusal == .refused(code: "ERR") ? .refused(code: "NOCLUSTER") : refusal)
+        }
         let slots = RedisReply(&cursor)
         cursor.goTo(reply: 1)
         return SlotMap(slots: slots, info: RedisReply(&cursor), from: node).map { .success($0) }

@@ -48,7 +48,8 @@ package final class RedisConnection: RedisClient {
     package var onRepeat: (@LoopActor () -> Void)?
     /// Called when requests get replies that got none before.
     var onReady: (@LoopActor () -> Void)?
-    /// Called for each link that is lost, with why requests are refused until there is one again.
+    /// Called for each link that is lost after it was of use, with why requests are refused until there is one again, and
+    /// for each that is refused as by a replica.
     var onLoss: (@LoopActor (RedisError) -> Void)?
     var onMessage: (@LoopActor (RedisMessage) -> Void)?
     /// Called when a part of a request was refused because the server is one of a cluster; returns whether the request is
@@ -119,11 +120,12 @@ package final class RedisConnection: RedisClient {
         settled()
         for link in links {
             let unsentCount = link.unsentCount
+            let isInTime = link.silence <= (options.timeout / 4).nanoseconds
             let pending = link.close()
             for (index, request) in pending.enumerated() {
                 if index >= pending.count - unsentCount {
                     next(request)
-                } else if request.mayRepeat {
+                } else if isInTime, request.mayRepeat {
                     onRepeat?()
                     next(request.again)
                 } else {
@@ -172,7 +174,7 @@ package final class RedisConnection: RedisClient {
                 request.completion(.failure(loss.error))
             }
         }
-        onLoss?(reason)
+        if loss.wasReady || reason.requiresReconnect { onLoss?(reason) }
     }
 
     private func sendAgain(_ request: PendingRedisRequest) {

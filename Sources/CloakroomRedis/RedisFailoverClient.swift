@@ -4,9 +4,11 @@ package import CloakroomLoop
 ///
 /// A server counts as the master when most sentinels name it, it says so itself, and it takes a write: a sentinel may be
 /// behind, and a former master that comes back says for seconds that it still is one. While a failover is under way,
-/// the sentinel that was elected for it names the new master before the others know.
+/// the sentinel that was elected for it names the new master before the others know; it is believed when the former master
+/// has named that server as its replica.
 ///
-/// A master that is in use is kept while no sentinel responds. At the start requests wait for a master as they wait for a
+/// A master that was found is kept while no sentinel responds, and while fewer than half of all name another, unless these
+/// know of a later failover. At the start requests wait for a master as they wait for a
 /// connection: no longer than the timeout; after that they fail at once until there is one.
 @LoopActor
 package final class RedisFailoverClient: RedisClient {
@@ -15,13 +17,14 @@ package final class RedisFailoverClient: RedisClient {
         /// To the master; its address is replaced.
         package var server: RedisConnection.Options
         /// What is written to try a server: a key of no other use, which lives for a second.
-        package var trialKey: String
+        /// `nil` to write nothing: then a server's word is enough.
+        package var trialKey: String?
         /// Between two rounds with nothing amiss: an event of the sentinels' may be missed.
         package var checkInterval: Duration = .seconds(5)
         /// Between two rounds while no master is found.
         package var retryInterval: Duration = .milliseconds(250)
 
-        package init(sentinels: RedisSentinels.Options, server: RedisConnection.Options, trialKey: String) {
+        package init(sentinels: RedisSentinels.Options, server: RedisConnection.Options, trialKey: String?) {
             self.sentinels = sentinels
             self.server = server
             self.trialKey = trialKey
@@ -30,6 +33,8 @@ package final class RedisFailoverClient: RedisClient {
 
     /// How long an elected sentinel is trusted before the others say the same.
     private static let promotionLifetime: Duration = .seconds(15)
+    /// The least time between two rounds, whatever the sentinels publish.
+    private static let leastInterval: Duration = .milliseconds(20)
 
     private let options: Options
     private let sentinels: RedisSentinels
@@ -39,6 +44,10 @@ package final class RedisFailoverClient: RedisClient {
     package private(set) var master: RedisAddress?
     /// Whether the master has refused as a replica does, and was not tried since.
     private var isSuspect = false
+    /// Of the latest failover that is known to have made it the master.
+    private var epoch = 0
+    /// Those of the master, as it named them when it was asked last.
+    private var replicas: Set<RedisAddress> = []
     private var promotion: RedisSentinels.Promotion?
     private var promotedAt: UInt64 = 0
     /// Why there is no master.
@@ -116,14 +125,15 @@ package final class RedisFailoverClient: RedisClient {
             settled()
             // A replica that was just told to be the master becomes one in some milliseconds.
             let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
-            let interval = isFound ? options.checkInterval : isPromoting ? .milliseconds(20) : options.retryInterval
+            try? await LoopActor.sleep(for: Self.leastInterval)
+            let interval = isFound ? options.checkInterval : isPromoting ? .zero : options.retryInterval
             await pause.wait(interval * Double.random(in: 0.5...1))
         }
     }
 
     /// - Returns: whether the master is in use, as far as the sentinels can tell.
     private func check() async -> Bool {
-        if let promotion, isPromotion(), promotion.promoted != master, promotion.former == master || master == nil,
+        if let promotion, isPromotion(), promotion.former == master, replicas.contains(promotion.promoted),
             await adopt(promotion.promoted)
         {
             return true
@@ -136,14 +146,28 @@ package final class RedisFailoverClient: RedisClient {
         }
         if named == master {
             if promotion?.promoted == master { promotion = nil }
-            if isSuspect, let current, current.isReady { isSuspect = await !trial.passes(current) }
+            epoch = max(epoch, votes.epoch(of: named))
+            await lookAtMaster()
             return isWorking
         }
         // The other sentinels do not know yet.
-        if isWorking, promotion?.promoted == master, isPromotion() { return true }
-        // A few sentinels alone, of which one may be behind, do not take a master away that works.
-        if isWorking, !votes.agree(on: named) { return true }
-        return await adopt(named)
+        if isWorking, promotion?.promoted == master, promotion?.former == named, isPromotion() { return true }
+        // A few sentinels alone, of which one may be behind, do not take a master away that works, nor one that was lost
+        // for a moment.
+        if master != nil, !votes.agree(on: named), isWorking || votes.epoch(of: named) <= epoch { return isWorking }
+        guard await adopt(named) else { return false }
+        epoch = max(epoch, votes.epoch(of: named))
+        return true
+    }
+
+    /// Whether it still is one, where that is in doubt, and which replicas it has.
+    private func lookAtMaster() async {
+        guard let current, current.isReady else { return }
+        if isSuspect { isSuspect = await !trial.passes(current) }
+        guard !isSuspect, let replicas = await MasterTrial.replicas(of: current), current === self.current else {
+            return
+        }
+        self.replicas = replicas
     }
 
     private var isWorking: Bool { isReady && !isSuspect }
@@ -153,6 +177,8 @@ package final class RedisFailoverClient: RedisClient {
     }
 
     private func promoted(_ promotion: RedisSentinels.Promotion) {
+        // Said again, it is the same one.
+        guard promotion != self.promotion else { return }
         self.promotion = promotion
         promotedAt = Monotonic.now
         pause.interrupt()
@@ -178,6 +204,7 @@ package final class RedisFailoverClient: RedisClient {
         current = connection
         master = address
         isSuspect = false
+        replicas = []
         connection.onRepeat = { [weak self] in self?.onRepeat?() }
         connection.onLoss = { [weak self, weak connection] reason in
             guard let self, let connection, connection === current else { return }

@@ -136,6 +136,12 @@ final class RedisLink {
     /// How many of the requests on their way are the last ones, of which not a byte was sent.
     var unsentCount: Int { outgoing.unsentCount }
 
+    /// Since the last reply, or since there was something to wait for, in nanoseconds.
+    var silence: UInt64 {
+        let now = Monotonic.now
+        return now &- min(now, lastProgress)
+    }
+
     /// - Returns: what was on its way.
     func close() -> [PendingRedisRequest] {
         state = .closed
@@ -241,7 +247,7 @@ final class RedisLink {
         let unsentCount = outgoing.unsentCount
         let loss = Loss(
             error: error, reason: reason, wasReady: wasReady, pending: drop(), unsentCount: unsentCount,
-            silence: now &- min(now, lastProgress))
+            silence: silence)
         // Many workers lose a server at once: they do not all come back in the same instant.
         let delay = isImmediate ? .zero : options.retryInterval * Double.random(in: 0.5...1)
         EventPoller.shared.schedule(after: delay) { [weak self] in self?.connect() }

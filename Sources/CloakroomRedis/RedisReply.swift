@@ -163,10 +163,10 @@ package struct RedisReplyCursor: Sendable {
 
     // MARK: Parts
 
-    /// One of the replies.
-    func alone(_ number: Int) -> RedisReplyCursor {
-        let starts = [0, second, third, values.count]
-        let end = starts[(number + 1)...].first { $0 > starts[number] } ?? values.count
+    /// One of so many replies.
+    func alone(_ number: Int, of count: Int) -> RedisReplyCursor {
+        let starts = [0, second, third]
+        let end = number + 1 < count ? starts[number + 1] : values.count
         return RedisReplyCursor(values: Array(values[starts[number]..<end]), text: text, second: 0, third: 0)
     }
 
@@ -181,6 +181,7 @@ package struct RedisReplyCursor: Sendable {
             text += reply.text
         }
         self.init(
-            values: values, text: text, second: starts.count > 1 ? starts[1] : 0, third: starts.count > 2 ? starts[2] : 0)
+            values: values, text: text, second: starts.count > 1 ? starts[1] : 0,
+            third: starts.count > 2 ? starts[2] : 0)
     }
 }

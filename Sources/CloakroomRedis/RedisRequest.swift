@@ -21,7 +21,7 @@ package final class RedisRequest: Sendable {
     }
 
     /// Two commands that go out together.
-    convenience init(_ first: RedisCommand, _ second: RedisCommand, mayRepeat: Bool) {
+    package convenience init(_ first: RedisCommand, _ second: RedisCommand, mayRepeat: Bool) {
         self.init(
             bytes: first.bytes + second.bytes, replies: 2, slots: RequestSlots([first, second]), mayRepeat: mayRepeat)
     }
@@ -140,8 +140,9 @@ package struct RedisCommand: Sendable, Equatable {
     /// Where its keys lie on a cluster; `nil` without one.
     let slot: HashSlot?
 
-    package init(_ arguments: [String]) {
-        slot = Self.key(of: arguments).map { HashSlot(of: $0.utf8) }
+    /// - Parameter key: on a cluster the command goes to the server that has it; `nil` for the command's own.
+    package init(_ arguments: [String], near key: String? = nil) {
+        slot = (key ?? Self.key(of: arguments)).map { HashSlot(of: $0.utf8) }
         var flat: [UInt8] = []
         flat.reserveCapacity(arguments.reduce(1) { $0 + $1.utf8.count })
         for argument in arguments { flat.append(contentsOf: argument.utf8) }
@@ -167,9 +168,7 @@ package struct RedisCommand: Sendable, Equatable {
     }
 
     /// Those of ours that have a key, which comes first. A cluster redirects what is sent anywhere for lack of a slot.
-    private static let keyed: Set<String> = [
-        "GET", "SET", "DEL", "EXISTS", "EXPIRE", "TTL", "PTTL", "HGET", "HSET", "HMGET", "HGETALL", "XADD", "XLEN", "XRANGE", "INCR",
-    ]
+    private static let keyed: Set<String> = ["GET", "SET", "DEL", "INCR", "HGET", "HMGET", "XLEN", "XRANGE"]
 
     private static func key(of arguments: [String]) -> String? {
         switch arguments[0] {
@@ -195,7 +194,9 @@ package struct RedisCommand: Sendable, Equatable {
     /// The number of a line, behind its first character.
     private static func number(_ rest: inout ArraySlice<UInt8>) -> Int {
         var number = 0
-        for digit in rest.dropFirst().prefix(while: { $0 != UInt8(ascii: "\r") }) { number = number * 10 + Int(digit) - 48 }
+        for digit in rest.dropFirst().prefix(while: { $0 != UInt8(ascii: "\r") }) {
+            number = number * 10 + Int(digit) - 48
+        }
         rest = rest.drop { $0 != UInt8(ascii: "\n") }.dropFirst()
         return number
     }

@@ -28,6 +28,14 @@ package final class RedisClusterServers: Sendable {
         try command(
             ["--cluster", "create"] + ports.map { "127.0.0.1:\($0)" }
                 + ["--cluster-replicas", "\(replicas)", "--cluster-yes"])
+        // A new primary takes no writes for its first two seconds.
+        for port in ports {
+            let end = ContinuousClock.now + .seconds(60)
+            while try !command(["-p", "\(port)", "CLUSTER", "INFO"]).contains("cluster_state:ok") {
+                guard ContinuousClock.now < end else { throw Failure(description: "node \(port) does not serve") }
+                usleep(50_000)
+            }
+        }
     }
 
     deinit { for program in programs.withLock({ Array($0.values) }) { program.kill() } }
@@ -50,6 +58,30 @@ package final class RedisClusterServers: Sendable {
     package func pause(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGSTOP) }
 
     package func resume(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGCONT) }
+
+    /// The replica of the primary that has a key.
+    package func replica(ofKey key: String) throws -> UInt16? {
+        let slot = Int(try line(["-p", "\(ports[0])", "CLUSTER", "KEYSLOT", key])) ?? -1
+        let nodes = try command(["-p", "\(ports[0])", "CLUSTER", "NODES"]).split(separator: "\n").map { line in
+            line.split(separator: " ").map(String.init)
+        }
+        let primary = nodes.first { words in
+            words.dropFirst(8).contains { range in
+                let ends = range.split(separator: "-").compactMap { Int($0) }
+                return ends.count == 2 && (ends[0]...ends[1]).contains(slot)
+            }
+        }
+        let replica = nodes.first { $0.count > 3 && $0[3] == primary?[0] && $0[2].contains("slave") }
+        return replica?[1].split(separator: "@").first?.split(separator: ":").last.flatMap { UInt16($0) }
+    }
+
+    /// A node's name in the cluster.
+    package func name(of port: UInt16) throws -> String { try line(["-p", "\(port)", "CLUSTER", "MYID"]) }
+
+    /// What redis-cli prints, as one line.
+    private func line(_ arguments: [String]) throws -> String {
+        try command(arguments).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
 
     /// Runs redis-cli to its end.
     ///
@@ -76,7 +108,8 @@ package final class RedisClusterServers: Sendable {
         var ports: [UInt16] = []
         while ports.count < count {
             let port = UInt16.random(in: 12_000..<20_000)
-            if !ports.contains(port), LoopbackPort.isFree(port), LoopbackPort.isFree(port + 10_000) { ports.append(port) }
+            guard LoopbackPort.isFree(port), LoopbackPort.isFree(port + 10_000), !ports.contains(port) else { continue }
+            ports.append(port)
         }
         return ports
     }
