@@ -2,12 +2,31 @@ import CloakroomLoop
 
 /// Whether a server is a master: it says so (`ROLE`), and it takes a write.
 struct MasterTrial {
+    private static let role = RedisCommand(["ROLE"])
     private let request: RedisRequest
 
-    /// - Parameter key: what is written, for a second.
-    init(key: String) {
+    /// - Parameter key: what is written, for a second; `nil` for nothing.
+    init(key: String?) {
         // In one round trip: a server between two roles must not pass by one reply before and one after.
-        request = RedisRequest(RedisCommand(["ROLE"]), RedisCommand(["SET", key, "1", "PX", "1000"]), mayRepeat: true)
+        let second = key.map { RedisCommand(["SET", $0, "1", "PX", "1000"]) } ?? RedisCommand(["PING"])
+        request = RedisRequest(Self.role, second, mayRepeat: true)
+    }
+
+    /// The replicas that a master names (`ROLE`: each with its address, its port and how far it is).
+    ///
+    /// - Returns: `nil` when it names none, or does not say.
+    @LoopActor
+    static func replicas(of server: RedisConnection) async -> Set<RedisAddress>? {
+        guard case .success(.array(let parts)) = await server.outcome(of: RedisRequest(role, mayRepeat: true)),
+            parts.first?.string == "master", parts.count == 3, case .array(let replicas) = parts[2]
+        else { return nil }
+        return Set(
+            replicas.compactMap { replica in
+                guard case .array(let words) = replica, words.count == 3, let host = words[0].string,
+                    let port = words[1].string
+                else { return nil }
+                return RedisAddress(host: host, port: port)
+            })
     }
 
     @LoopActor

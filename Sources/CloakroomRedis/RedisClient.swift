@@ -17,6 +17,14 @@ package protocol RedisClient: AnyObject {
     ///   costs no allocation.
     func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void)
 
+    /// One step through the keys that a pattern fits (redis.io, SCAN); some may come twice.
+    ///
+    /// - Parameter cursor: "0" begins; then what the step before gave.
+    /// - Returns: keys, and where to go on; "0" at the end.
+    func scan(
+        from cursor: String, matching pattern: String
+    ) async throws(RedisError) -> (keys: [String], next: String)
+
     /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
     func settle(within limit: Duration) async
 
@@ -38,6 +46,19 @@ extension RedisClient {
     /// - Throws: as ``send(_:)``; a server that does not know the script is given its text.
     package func run(_ call: RedisScript.Call) async throws(RedisError) -> RedisReply {
         try await outcome(of: RedisRequest(call)).get()
+    }
+
+    package func scan(
+        from cursor: String, matching pattern: String
+    ) async throws(RedisError) -> (keys: [String], next: String) {
+        let reply = try await read(RedisCommand(["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"]))
+        guard case .array(let parts) = reply, parts.count == 2, case .text(let next) = parts[0],
+            case .array(let elements) = parts[1]
+        else { throw .refused(code: "MALFORMED") }
+        let keys = elements.compactMap { element in
+            if case .text(let bytes) = element { String(decoding: bytes, as: UTF8.self) } else { nil }
+        }
+        return (keys, String(decoding: next, as: UTF8.self))
     }
 
     /// The first reply to a request.

@@ -48,9 +48,13 @@ package final class RedisConnection: RedisClient {
     package var onRepeat: (@LoopActor () -> Void)?
     /// Called when requests get replies that got none before.
     var onReady: (@LoopActor () -> Void)?
-    /// Called for each link that is lost, with why requests are refused until there is one again.
+    /// Called for each link that is lost after it was of use, with why requests are refused until there is one again, and
+    /// for each that is refused as by a replica.
     var onLoss: (@LoopActor (RedisError) -> Void)?
     var onMessage: (@LoopActor (RedisMessage) -> Void)?
+    /// Called when a part of a request was refused because the server is one of a cluster; returns whether the request is
+    /// in hand.
+    var onRedirection: (@LoopActor (PendingRedisRequest, RedisReplyCursor) -> Bool)?
 
     package init(options: Options) {
         self.options = options
@@ -66,7 +70,7 @@ package final class RedisConnection: RedisClient {
     }
 
     package func send(_ batch: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
-        send(PendingRedisRequest(batch: batch, completion: completion))
+        send(PendingRedisRequest(batch, completion: completion))
     }
 
     func send(_ request: PendingRedisRequest) {
@@ -108,18 +112,22 @@ package final class RedisConnection: RedisClient {
 
     /// Closes this connection for another. What has no reply here goes there as it would after a lost link, and what has
     /// waited for a link does so there.
-    func close(movingTo next: RedisConnection) {
+    ///
+    /// - Parameter next: sends a request there.
+    func close(movingTo next: @LoopActor (PendingRedisRequest) -> Void) {
         isClosed = true
         reason = .unavailable
         settled()
         for link in links {
             let unsentCount = link.unsentCount
+            let isInTime = link.silence <= (options.timeout / 4).nanoseconds
             let pending = link.close()
             for (index, request) in pending.enumerated() {
                 if index >= pending.count - unsentCount {
-                    next.send(request)
-                } else if request.mayRepeat {
-                    next.sendAgain(request)
+                    next(request)
+                } else if isInTime, request.mayRepeat {
+                    onRepeat?()
+                    next(request.again)
                 } else {
                     request.completion(.failure(.interrupted))
                 }
@@ -127,7 +135,7 @@ package final class RedisConnection: RedisClient {
         }
         let waiting = early
         early = []
-        for request in waiting { next.send(request) }
+        for request in waiting { next(request) }
     }
 
     // MARK: Links
@@ -166,12 +174,12 @@ package final class RedisConnection: RedisClient {
                 request.completion(.failure(loss.error))
             }
         }
-        onLoss?(reason)
+        if loss.wasReady || reason.requiresReconnect { onLoss?(reason) }
     }
 
     private func sendAgain(_ request: PendingRedisRequest) {
         onRepeat?()
-        send(PendingRedisRequest(batch: request.batch, completion: request.completion, isRepeat: true))
+        send(request.again)
     }
 
     private func refuseEarly() {

@@ -4,9 +4,11 @@ package import CloakroomLoop
 ///
 /// A server counts as the master when most sentinels name it, it says so itself, and it takes a write: a sentinel may be
 /// behind, and a former master that comes back says for seconds that it still is one. While a failover is under way,
-/// the sentinel that was elected for it names the new master before the others know.
+/// the sentinel that was elected for it names the new master before the others know; it is believed when the former master
+/// has named that server as its replica.
 ///
-/// A master that is in use is kept while no sentinel responds. At the start requests wait for a master as they wait for a
+/// A master that was found is kept while no sentinel responds, and while fewer than half of all name another, unless these
+/// know of a later failover. At the start requests wait for a master as they wait for a
 /// connection: no longer than the timeout; after that they fail at once until there is one.
 @LoopActor
 package final class RedisFailoverClient: RedisClient {
@@ -15,13 +17,14 @@ package final class RedisFailoverClient: RedisClient {
         /// To the master; its address is replaced.
         package var server: RedisConnection.Options
         /// What is written to try a server: a key of no other use, which lives for a second.
-        package var trialKey: String
+        /// `nil` to write nothing: then a server's word is enough.
+        package var trialKey: String?
         /// Between two rounds with nothing amiss: an event of the sentinels' may be missed.
         package var checkInterval: Duration = .seconds(5)
         /// Between two rounds while no master is found.
         package var retryInterval: Duration = .milliseconds(250)
 
-        package init(sentinels: RedisSentinels.Options, server: RedisConnection.Options, trialKey: String) {
+        package init(sentinels: RedisSentinels.Options, server: RedisConnection.Options, trialKey: String?) {
             self.sentinels = sentinels
             self.server = server
             self.trialKey = trialKey
@@ -30,6 +33,8 @@ package final class RedisFailoverClient: RedisClient {
 
     /// How long an elected sentinel is trusted before the others say the same.
     private static let promotionLifetime: Duration = .seconds(15)
+    /// The least time between two rounds, whatever the sentinels publish.
+    private static let leastInterval: Duration = .milliseconds(20)
 
     private let options: Options
     private let sentinels: RedisSentinels
@@ -39,17 +44,19 @@ package final class RedisFailoverClient: RedisClient {
     package private(set) var master: RedisAddress?
     /// Whether the master has refused as a replica does, and was not tried since.
     private var isSuspect = false
+    /// Of the latest failover that is known to have made it the master.
+    private var epoch = 0
+    /// Those of the master, as it named them when it was asked last.
+    private var replicas: Set<RedisAddress> = []
     private var promotion: RedisSentinels.Promotion?
     private var promotedAt: UInt64 = 0
     /// Why there is no master.
     private var reason = RedisError.unavailable
 
-    private var early: [PendingRedisRequest] = []
-    private var mayWait = true
+    private var waiting: WaitingRequests
+    private let pause = InterruptiblePause()
     private var isClosed = false
     private var settling: CheckedContinuation<Void, Never>?
-    private var sleeping: CheckedContinuation<Void, Never>?
-    private var hasNews = false
 
     package var onRepeat: (@LoopActor () -> Void)?
     /// Called when the master is another than before.
@@ -57,9 +64,10 @@ package final class RedisFailoverClient: RedisClient {
 
     package init(options: Options) {
         self.options = options
+        waiting = WaitingRequests(limit: options.server.maximumPending)
         sentinels = RedisSentinels(options: options.sentinels)
         trial = MasterTrial(key: options.trialKey)
-        sentinels.onNews = { [weak self] in self?.wake() }
+        sentinels.onNews = { [weak self] in self?.pause.interrupt() }
         sentinels.onPromotion = { [weak self] in self?.promoted($0) }
         EventPoller.shared.schedule(after: options.server.timeout) { [weak self] in self?.stopWaiting() }
         LoopActor.spawn { await self.follow() }
@@ -78,10 +86,7 @@ package final class RedisFailoverClient: RedisClient {
 
     package func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
         if let current { return current.send(request, completion) }
-        guard mayWait, !isClosed, early.count < options.server.maximumPending else {
-            return completion(.failure(reason))
-        }
-        early.append(PendingRedisRequest(batch: request, completion: completion))
+        if !waiting.add(PendingRedisRequest(request, completion: completion)) { completion(.failure(reason)) }
     }
 
     package func settle(within limit: Duration) async {
@@ -99,7 +104,7 @@ package final class RedisFailoverClient: RedisClient {
         current?.close()
         stopWaiting()
         settled()
-        wake()
+        pause.interrupt()
     }
 
     private func settled() {
@@ -108,10 +113,7 @@ package final class RedisFailoverClient: RedisClient {
     }
 
     private func stopWaiting() {
-        mayWait = false
-        let unsent = early
-        early = []
-        for request in unsent { request.completion(.failure(reason)) }
+        for request in waiting.end() { request.completion(.failure(reason)) }
     }
 
     // MARK: The master
@@ -119,19 +121,19 @@ package final class RedisFailoverClient: RedisClient {
     /// Looks for the master until this is closed: at once when there is news, and from time to time.
     private func follow() async {
         while !isClosed {
-            hasNews = false
             let isFound = await check()
             settled()
             // A replica that was just told to be the master becomes one in some milliseconds.
             let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
-            let pause = isFound ? options.checkInterval : isPromoting ? .milliseconds(20) : options.retryInterval
-            await sleep(for: pause * Double.random(in: 0.5...1))
+            try? await LoopActor.sleep(for: Self.leastInterval)
+            let interval = isFound ? options.checkInterval : isPromoting ? .zero : options.retryInterval
+            await pause.wait(interval * Double.random(in: 0.5...1))
         }
     }
 
     /// - Returns: whether the master is in use, as far as the sentinels can tell.
     private func check() async -> Bool {
-        if let promotion, isPromotion(), promotion.promoted != master, promotion.former == master || master == nil,
+        if let promotion, isPromotion(), promotion.former == master, replicas.contains(promotion.promoted),
             await adopt(promotion.promoted)
         {
             return true
@@ -144,14 +146,28 @@ package final class RedisFailoverClient: RedisClient {
         }
         if named == master {
             if promotion?.promoted == master { promotion = nil }
-            if isSuspect, let current, current.isReady { isSuspect = await !trial.passes(current) }
+            epoch = max(epoch, votes.epoch(of: named))
+            await lookAtMaster()
             return isWorking
         }
         // The other sentinels do not know yet.
-        if isWorking, promotion?.promoted == master, isPromotion() { return true }
-        // A few sentinels alone, of which one may be behind, do not take a master away that works.
-        if isWorking, !votes.agree(on: named) { return true }
-        return await adopt(named)
+        if isWorking, promotion?.promoted == master, promotion?.former == named, isPromotion() { return true }
+        // A few sentinels alone, of which one may be behind, do not take a master away that works, nor one that was lost
+        // for a moment.
+        if master != nil, !votes.agree(on: named), isWorking || votes.epoch(of: named) <= epoch { return isWorking }
+        guard await adopt(named) else { return false }
+        epoch = max(epoch, votes.epoch(of: named))
+        return true
+    }
+
+    /// Whether it still is one, where that is in doubt, and which replicas it has.
+    private func lookAtMaster() async {
+        guard let current, current.isReady else { return }
+        if isSuspect { isSuspect = await !trial.passes(current) }
+        guard !isSuspect, let replicas = await MasterTrial.replicas(of: current), current === self.current else {
+            return
+        }
+        self.replicas = replicas
     }
 
     private var isWorking: Bool { isReady && !isSuspect }
@@ -161,9 +177,11 @@ package final class RedisFailoverClient: RedisClient {
     }
 
     private func promoted(_ promotion: RedisSentinels.Promotion) {
+        // Said again, it is the same one.
+        guard promotion != self.promotion else { return }
         self.promotion = promotion
         promotedAt = Monotonic.now
-        wake()
+        pause.interrupt()
     }
 
     /// Connects to a server and tries it; if it is the master, requests go there from now on.
@@ -186,31 +204,15 @@ package final class RedisFailoverClient: RedisClient {
         current = connection
         master = address
         isSuspect = false
+        replicas = []
         connection.onRepeat = { [weak self] in self?.onRepeat?() }
         connection.onLoss = { [weak self, weak connection] reason in
             guard let self, let connection, connection === current else { return }
             if reason.requiresReconnect { isSuspect = true }
-            wake()
+            pause.interrupt()
         }
-        former?.close(movingTo: connection)
-        let waiting = early
-        early = []
-        for request in waiting { connection.send(request) }
+        former?.close { connection.send($0) }
+        for request in waiting.take() { connection.send(request) }
         onMaster?(address)
-    }
-
-    // MARK: Time
-
-    private func wake() {
-        hasNews = true
-        sleeping?.resume()
-        sleeping = nil
-    }
-
-    private func sleep(for pause: Duration) async {
-        guard !hasNews, !isClosed else { return }
-        let alarm = EventPoller.shared.schedule(after: pause) { [weak self] in self?.wake() }
-        await withCheckedContinuation { sleeping = $0 }
-        EventPoller.shared.cancel(alarm)
     }
 }

@@ -3,12 +3,29 @@ import CloakroomLoop
 
 /// A request of the connection's, on its way or waiting for a link.
 struct PendingRedisRequest {
-    let batch: RedisRequest
+    var batch: RedisRequest
     let completion: @LoopActor (RedisResponse) -> Void
     /// Whether this is the second time that it is sent.
     var isRepeat = false
+    /// How often a server of a cluster has sent it elsewhere.
+    var redirections = 0
+
+    init(
+        _ batch: RedisRequest, isRepeat: Bool = false, redirections: Int = 0,
+        completion: @escaping @LoopActor (RedisResponse) -> Void
+    ) {
+        self.batch = batch
+        self.completion = completion
+        self.isRepeat = isRepeat
+        self.redirections = redirections
+    }
 
     var mayRepeat: Bool { batch.mayRepeat && !isRepeat }
+
+    /// The second time.
+    var again: PendingRedisRequest {
+        PendingRedisRequest(batch, isRepeat: true, redirections: redirections, completion: completion)
+    }
 }
 
 /// What a server publishes on a channel.
@@ -119,6 +136,12 @@ final class RedisLink {
     /// How many of the requests on their way are the last ones, of which not a byte was sent.
     var unsentCount: Int { outgoing.unsentCount }
 
+    /// Since the last reply, or since there was something to wait for, in nanoseconds.
+    var silence: UInt64 {
+        let now = Monotonic.now
+        return now &- min(now, lastProgress)
+    }
+
     /// - Returns: what was on its way.
     func close() -> [PendingRedisRequest] {
         state = .closed
@@ -224,7 +247,7 @@ final class RedisLink {
         let unsentCount = outgoing.unsentCount
         let loss = Loss(
             error: error, reason: reason, wasReady: wasReady, pending: drop(), unsentCount: unsentCount,
-            silence: now &- min(now, lastProgress))
+            silence: silence)
         // Many workers lose a server at once: they do not all come back in the same instant.
         let delay = isImmediate ? .zero : options.retryInterval * Double.random(in: 0.5...1)
         EventPoller.shared.schedule(after: delay) { [weak self] in self?.connect() }
@@ -321,16 +344,19 @@ final class RedisLink {
         if let refusal = reader.refusal(0) {
             // The server forgets scripts when it restarts, fails over or is told to: then it is given the text.
             if refusal == .refused(code: "NOSCRIPT"), let whole = request.batch.whole {
-                let again = PendingRedisRequest(
-                    batch: whole, completion: request.completion, isRepeat: request.isRepeat)
+                var again = request
+                again.batch = whole
                 owner?.send(again)
                 return
             }
+        }
+        var isOfCluster = false
+        for number in 0..<max(1, request.batch.replies) {
+            guard let refusal = reader.refusal(number) else { continue }
             checkForFailover(refusal)
+            if refusal.isOfCluster { isOfCluster = true }
         }
-        for number in 1..<max(1, request.batch.replies) {
-            if let refusal = reader.refusal(number) { checkForFailover(refusal) }
-        }
+        if isOfCluster, owner?.onRedirection?(request, reader.cursor) == true { return }
         request.completion(.reply(reader.cursor))
     }
 
@@ -361,7 +387,7 @@ final class RedisLink {
     private func keepAlive(_ number: Int) {
         EventPoller.shared.schedule(after: options.keepAliveInterval) { [weak self] in
             guard let self, attempt == number, isReady else { return }
-            if outgoing.pending.isEmpty { _ = put(PendingRedisRequest(batch: .ping, completion: { _ in })) }
+            if outgoing.pending.isEmpty { _ = put(PendingRedisRequest(.ping) { _ in }) }
             keepAlive(number)
         }
     }

@@ -63,6 +63,14 @@ package enum RedisError: Error, Sendable, Equatable {
         [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(self)
     }
 
+    /// Whether another server of a cluster has the key, or will soon have it.
+    var isRedirection: Bool {
+        [.refused(code: "MOVED"), .refused(code: "ASK"), .refused(code: "TRYAGAIN")].contains(self)
+    }
+
+    /// Whether it says something about where a cluster has its keys.
+    var isOfCluster: Bool { isRedirection || self == .refused(code: "CLUSTERDOWN") }
+
     /// The label in metrics.
     package var label: String {
         switch self {
@@ -93,6 +101,18 @@ package enum RedisValue: Sendable, Equatable {
         init(start: Int, count: Int) {
             self.start = Int32(start)
             self.count = Int32(count)
+        }
+
+        fileprivate func moved(by offset: Int) -> Text { Text(start: Int(start) + offset, count: Int(count)) }
+    }
+
+    /// The same, with its text so much further on.
+    fileprivate func moved(by offset: Int) -> RedisValue {
+        switch self {
+        case .text(let text): .text(text.moved(by: offset))
+        case .status(let text): .status(text.moved(by: offset))
+        case .error(let text): .error(text.moved(by: offset))
+        case .integer, .array, .null: self
         }
     }
 }
@@ -133,8 +153,35 @@ package struct RedisReplyCursor: Sendable {
     }
 
     /// What the server says instead of a reply, before any of that is read.
-    package var refusal: RedisError? {
+    package var refusal: RedisError? { refusalMessage.map { RedisError(refusal: $0) } }
+
+    /// The same in its own words.
+    var refusalMessage: String? {
         guard position < values.count, case .error(let message) = values[position] else { return nil }
-        return RedisError(refusal: String(decoding: bytes(of: message), as: UTF8.self))
+        return String(decoding: bytes(of: message), as: UTF8.self)
+    }
+
+    // MARK: Parts
+
+    /// One of so many replies.
+    func alone(_ number: Int, of count: Int) -> RedisReplyCursor {
+        let starts = [0, second, third]
+        let end = number + 1 < count ? starts[number + 1] : values.count
+        return RedisReplyCursor(values: Array(values[starts[number]..<end]), text: text, second: 0, third: 0)
+    }
+
+    /// Up to three replies, each of them alone, as one.
+    init(joining replies: [RedisReplyCursor]) {
+        var values: [RedisValue] = []
+        var text: [UInt8] = []
+        var starts: [Int] = []
+        for reply in replies {
+            starts.append(values.count)
+            values += reply.values.map { $0.moved(by: text.count) }
+            text += reply.text
+        }
+        self.init(
+            values: values, text: text, second: starts.count > 1 ? starts[1] : 0,
+            third: starts.count > 2 ? starts[2] : 0)
     }
 }

@@ -10,17 +10,20 @@ package final class RedisRequest: Sendable {
     private let script: RedisScript?
     /// How many replies there will be.
     package let replies: Int
+    /// Where the key of each part lies on a cluster.
+    let slots: RequestSlots
     /// Whether it may be sent again, once, when its reply was lost with the connection: it only reads, or a second count
     /// does little harm. Never for refunds, locks and lines of the audit.
     let mayRepeat: Bool
 
     package convenience init(_ command: RedisCommand, mayRepeat: Bool = false) {
-        self.init(bytes: command.bytes, replies: 1, mayRepeat: mayRepeat)
+        self.init(bytes: command.bytes, replies: 1, slots: RequestSlots([command]), mayRepeat: mayRepeat)
     }
 
     /// Two commands that go out together.
-    convenience init(_ first: RedisCommand, _ second: RedisCommand, mayRepeat: Bool) {
-        self.init(bytes: first.bytes + second.bytes, replies: 2, mayRepeat: mayRepeat)
+    package convenience init(_ first: RedisCommand, _ second: RedisCommand, mayRepeat: Bool) {
+        self.init(
+            bytes: first.bytes + second.bytes, replies: 2, slots: RequestSlots([first, second]), mayRepeat: mayRepeat)
     }
 
     static let ping = RedisRequest(RedisCommand(["PING"]), mayRepeat: true)
@@ -40,6 +43,7 @@ package final class RedisRequest: Sendable {
         self.bytes = bytes + (command?.bytes ?? [])
         script = calls[0].script
         replies = calls.count + (command == nil ? 0 : 1)
+        slots = RequestSlots(calls.map(\.short) + (command.map { [$0] } ?? []))
         self.mayRepeat = mayRepeat
     }
 
@@ -54,16 +58,72 @@ package final class RedisRequest: Sendable {
             whole += script.whole(RedisCommand(bytes: Array(bytes[start..<end]))).bytes
             start = end
         }
-        return RedisRequest(bytes: whole + bytes[start...], replies: replies, mayRepeat: mayRepeat)
+        return RedisRequest(bytes: whole + bytes[start...], replies: replies, slots: slots, mayRepeat: mayRepeat)
     }
 
-    private init(bytes: [UInt8], replies: Int, mayRepeat: Bool) {
+    /// One of its parts, in the order of the replies, as a request.
+    ///
+    /// It is made by reading the bytes: hardly one is needed, and no request has to keep where its parts end.
+    func part(_ number: Int) -> RedisRequest {
+        guard replies > 1 else { return self }
+        var rest = bytes[...]
+        for _ in 0..<number { rest = RedisCommand.rest(of: rest) }
+        let part = Array(rest[..<RedisCommand.rest(of: rest).startIndex])
+        let isCall = number < callEnds.count
+        return RedisRequest(
+            bytes: part, callEnds: isCall ? [part.count] : [], script: isCall ? script : nil, replies: 1,
+            slots: slots.alone(number), mayRepeat: mayRepeat)
+    }
+
+    /// The same behind a command without a key, as `ASKING`.
+    func after(_ command: RedisCommand) -> RedisRequest {
+        RedisRequest(
+            bytes: command.bytes + bytes, replies: replies + 1, slots: RequestSlots([]), mayRepeat: false)
+    }
+
+    private init(
+        bytes: [UInt8], callEnds: [Int] = [], script: RedisScript? = nil, replies: Int, slots: RequestSlots,
+        mayRepeat: Bool
+    ) {
         self.bytes = bytes
-        callEnds = []
-        script = nil
+        self.callEnds = callEnds
+        self.script = script
         self.replies = replies
+        self.slots = slots
         self.mayRepeat = mayRepeat
     }
+}
+
+/// Of each of up to three parts, the slot of its key. Kept in place, because thousands of requests are kept.
+struct RequestSlots: Sendable, Equatable {
+    private var numbers: (Int16, Int16, Int16) = (-1, -1, -1)
+
+    init(_ commands: [RedisCommand]) {
+        for (index, command) in commands.enumerated() { self[index] = command.slot }
+    }
+
+    subscript(part: Int) -> HashSlot? {
+        get {
+            let number = part == 0 ? numbers.0 : part == 1 ? numbers.1 : numbers.2
+            return number < 0 ? nil : HashSlot(number: Int(number))
+        }
+        set {
+            let number = newValue.map { Int16($0.number) } ?? -1
+            switch part {
+            case 0: numbers.0 = number
+            case 1: numbers.1 = number
+            default: numbers.2 = number
+            }
+        }
+    }
+
+    func alone(_ part: Int) -> RequestSlots {
+        var alone = RequestSlots([])
+        alone[0] = self[part]
+        return alone
+    }
+
+    static func == (one: RequestSlots, other: RequestSlots) -> Bool { one.numbers == other.numbers }
 }
 
 /// What became of a request.
@@ -77,8 +137,12 @@ package enum RedisResponse: Sendable {
 /// One command as Redis reads it (RESP), by hiredis' formatter.
 package struct RedisCommand: Sendable, Equatable {
     package let bytes: [UInt8]
+    /// Where its keys lie on a cluster; `nil` without one.
+    let slot: HashSlot?
 
-    package init(_ arguments: [String]) {
+    /// - Parameter key: on a cluster the command goes to the server that has it; `nil` for the command's own.
+    package init(_ arguments: [String], near key: String? = nil) {
+        slot = (key ?? Self.key(of: arguments)).map { HashSlot(of: $0.utf8) }
         var flat: [UInt8] = []
         flat.reserveCapacity(arguments.reduce(1) { $0 + $1.utf8.count })
         for argument in arguments { flat.append(contentsOf: argument.utf8) }
@@ -98,7 +162,44 @@ package struct RedisCommand: Sendable, Equatable {
         }
     }
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        slot = nil
+    }
+
+    /// Those of ours that have a key, which comes first. A cluster redirects what is sent anywhere for lack of a slot.
+    private static let keyed: Set<String> = ["GET", "SET", "DEL", "INCR", "HGET", "HMGET", "XLEN", "XRANGE"]
+
+    private static func key(of arguments: [String]) -> String? {
+        switch arguments[0] {
+        // Its digest, and how many keys there are, come before them.
+        case "EVALSHA" where arguments.count > 3 && arguments[2] != "0": arguments[3]
+        case let name where keyed.contains(name) && arguments.count > 1: arguments[1]
+        default: nil
+        }
+    }
+
+    /// What follows the first command of some.
+    ///
+    /// - Parameter bytes: of whole commands, each `*N` and then N times `$LENGTH` and so many bytes, by lines.
+    static func rest(of bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var rest = bytes
+        for _ in 0..<number(&rest) {
+            let length = number(&rest)
+            rest = rest.dropFirst(length + 2)
+        }
+        return rest
+    }
+
+    /// The number of a line, behind its first character.
+    private static func number(_ rest: inout ArraySlice<UInt8>) -> Int {
+        var number = 0
+        for digit in rest.dropFirst().prefix(while: { $0 != UInt8(ascii: "\r") }) {
+            number = number * 10 + Int(digit) - 48
+        }
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }.dropFirst()
+        return number
+    }
 
     /// The command with other words in the place of its first ones.
     ///

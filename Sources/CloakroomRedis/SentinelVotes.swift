@@ -46,7 +46,8 @@ struct SentinelVotes: Sendable {
 
     private func count(of address: RedisAddress) -> Int { votes.count { $0.master == address } }
 
-    private func epoch(of address: RedisAddress) -> Int {
+    /// Of the latest failover that those know of who name this server.
+    func epoch(of address: RedisAddress) -> Int {
         votes.filter { $0.master == address }.map(\.epoch).max() ?? 0
     }
 }

@@ -7,9 +7,13 @@ import CloakroomServer
 extension Settings.Redis {
     /// For a worker.
     ///
-    /// - Parameter log: is told where the master is, when sentinels say.
+    /// - Parameter log: is told where the master is, when sentinels say, and which primaries a cluster has.
     func client(log: Log) throws(NoAuthoritiesError) -> any RedisClient {
         let client = try client { $0.keepsSpare = true }
+        (client as? RedisClusterClient)?.onMap = { primaries in
+            let addresses = primaries.map(\.description).sorted().joined(separator: ", ")
+            log.info("Redis Cluster has primaries", ["addresses": .text(addresses)])
+        }
         (client as? RedisFailoverClient)?.onMaster = { address in
             log.info("Redis has a master", ["address": .text("\(address)")])
         }
@@ -17,12 +21,16 @@ extension Settings.Redis {
     }
 
     /// For a command: a person waits for it, and no client, so that a slow Redis is better than none.
-    func clientForPeople(atLeast timeout: Duration) throws(NoAuthoritiesError) -> any RedisClient {
-        try client { $0.timeout = max($0.timeout, timeout) }
+    ///
+    /// - Parameter writes: whether a key may be written to find out which server is the master.
+    func clientForPeople(
+        atLeast timeout: Duration, writes: Bool = true
+    ) throws(NoAuthoritiesError) -> any RedisClient {
+        try client(writes: writes) { $0.timeout = max($0.timeout, timeout) }
     }
 
     private func client(
-        _ change: (inout RedisConnection.Options) -> Void
+        writes: Bool = true, _ change: (inout RedisConnection.Options) -> Void
     ) throws(NoAuthoritiesError) -> any RedisClient {
         let trust = try trust()
         func options(to address: RedisAddress) -> RedisConnection.Options {
@@ -37,6 +45,9 @@ extension Settings.Redis {
         }
         switch servers {
         case .single(let address): return RedisConnection(options: options(to: address))
+        case .cluster(let nodes):
+            return RedisClusterClient(
+                options: RedisClusterClient.Options(nodes: nodes, server: options(to: nodes[0])))
         case .sentinels(let addresses, let master):
             var sentinels = RedisSentinels.Options(addresses: addresses, master: master)
             sentinels.username = sentinelUsername
@@ -46,7 +57,7 @@ extension Settings.Redis {
             return RedisFailoverClient(
                 options: RedisFailoverClient.Options(
                     sentinels: sentinels, server: options(to: addresses[0]),
-                    trialKey: "\(keyPrefix)trial:{\(randomBytes(8).hexadecimal)}:master"))
+                    trialKey: writes ? "\(keyPrefix)trial:{\(randomBytes(8).hexadecimal)}:master" : nil))
         }
     }
 

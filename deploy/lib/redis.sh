@@ -1,14 +1,17 @@
 # shellcheck shell=bash
-# For sourcing: a Redis of our own that keeps nothing; one server on a unix socket, or three behind three sentinels.
+# For sourcing: a Redis of our own that keeps nothing; one server on a unix socket, three behind three sentinels, or a cluster.
 : "${state:?}"
 
-redis_ports=() # of the three servers, the master's first
+redis_ports=() # of all servers; behind sentinels the master's first, of a cluster the three primaries'
 sentinel_ports=()
 
 # What the settings say of it.
 redis_settings() {
-    if ((${#sentinel_ports[@]} == 0)); then
+    if ((${#redis_ports[@]} == 0)); then
         printf '{address: "unix:%s"}' "${sockets:?}/redis.sock"
+    elif ((${#sentinel_ports[@]} == 0)); then
+        printf '{cluster: [%s], ' "$(printf '"127.0.0.1:%s", ' "${redis_ports[@]:0:3}")"
+        printf 'password: {file: "%s"}}' "$state/secrets/redis"
     else
         printf '{sentinels: [%s], master: "cloakroom", ' "$(printf '"127.0.0.1:%s", ' "${sentinel_ports[@]}")"
         printf 'password: {file: "%s"}, sentinelPassword: {file: "%s"}}' "$state/secrets/redis" "$state/secrets/sentinel"
@@ -17,8 +20,10 @@ redis_settings() {
 
 # For people.
 redis_place() {
-    if ((${#sentinel_ports[@]} == 0)); then
+    if ((${#redis_ports[@]} == 0)); then
         printf 'unix:%s' "$sockets/redis.sock"
+    elif ((${#sentinel_ports[@]} == 0)); then
+        printf 'cluster on 127.0.0.1, ports %s' "${redis_ports[*]}"
     else
         printf 'master 127.0.0.1:%s, sentinels on ports %s' "${redis_ports[0]}" "${sentinel_ports[*]}"
     fi
@@ -84,6 +89,46 @@ EOF
     done
 }
 
+# start_redis_cluster PORT…: six ports; the first three become primaries.
+start_redis_cluster() {
+    local port
+    redis_ports=("$@")
+    make_secret redis
+    mkdir -p "$state/redis"
+    # What nodes of an earlier cluster knew of each other.
+    rm -f "$state"/redis/nodes-*.conf
+    (
+        umask 077
+        for port in "${redis_ports[@]}"; do
+            cat >"$state/redis/$port.conf" <<EOF
+port $port
+bind 127.0.0.1
+requirepass $(<"$state/secrets/redis")
+masterauth $(<"$state/secrets/redis")
+dbfilename $port.rdb
+repl-diskless-sync-delay 0
+cluster-enabled yes
+cluster-config-file nodes-$port.conf
+cluster-node-timeout 1000
+$(redis_common)
+EOF
+        done
+    )
+    for port in "${redis_ports[@]}"; do
+        start "redis-$port" "${CLOAKROOM_REDIS_SERVER:-redis-server}" "$state/redis/$port.conf"
+    done
+    wait_for 10 "all nodes of the cluster" nodes_ready
+    REDISCLI_AUTH=$(<"$state/secrets/redis") redis-cli --cluster create "${redis_ports[@]/#/127.0.0.1:}" --cluster-replicas 1 \
+        --cluster-yes >"$state/logs/redis-cluster.log" 2>&1 || die "no cluster of Redis was made: see $state/logs/redis-cluster.log"
+}
+
+nodes_ready() {
+    local port
+    for port in "${redis_ports[@]}"; do
+        [[ $(REDISCLI_AUTH=$(<"$state/secrets/redis") redis-cli -p "$port" PING) == PONG ]] || return
+    done
+}
+
 redis_common() {
     cat <<EOF
 # Counters live for an hour at most; a restart begins at zero.
@@ -96,7 +141,14 @@ EOF
 }
 
 redis_ready() {
-    ((${#sentinel_ports[@]} > 0)) || { [[ $(redis-cli -s "$sockets/redis.sock" PING) == PONG ]]; return; }
+    if ((${#redis_ports[@]} == 0)); then
+        [[ $(redis-cli -s "$sockets/redis.sock" PING) == PONG ]]
+        return
+    fi
+    if ((${#sentinel_ports[@]} == 0)); then
+        REDISCLI_AUTH=$(<"$state/secrets/redis") redis-cli -p "${redis_ports[0]}" CLUSTER INFO | grep -q '^cluster_state:ok'
+        return
+    fi
     [[ $(REDISCLI_AUTH=$(<"$state/secrets/sentinel") redis-cli -p "${sentinel_ports[0]}" SENTINEL CKQUORUM cloakroom) == OK\ 3* ]] \
         && [[ $(REDISCLI_AUTH=$(<"$state/secrets/redis") redis-cli -p "${redis_ports[0]}" SET ready 1 PX 1) == OK ]]
 }

@@ -95,6 +95,12 @@ package struct RedisFindings {
         guard info["role"] == "master", isFailover || replicas > 0 else { return nil }
         // Redis has this line only when both settings are above 0 (`INFO`, min_slaves_good_slaves).
         if let good = info.number("min_slaves_good_slaves") {
+            guard good > 0 else {
+                return check.error(
+                    "no replica is near enough for the master to take writes",
+                    why: "it refuses them all (NOREPLICAS): nothing is counted, nothing is vended",
+                    advice: "start the replicas, or see in the master's log why they do not follow")
+            }
             return check.ok("\(good) of \(replicas) replicas are near enough for the master to take writes")
         }
         return check.warning(

@@ -38,19 +38,9 @@ extension UserRecords {
     private func scan(
         from cursor: String, matching pattern: String
     ) async throws(UserRecordError) -> (keys: [String], next: String) {
-        let reply: RedisReply
-        do throws(RedisError) {
-            reply = try await redis.read(RedisCommand(["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"]))
-        } catch {
+        do throws(RedisError) { return try await redis.scan(from: cursor, matching: pattern) } catch {
             throw .redis(error)
         }
-        guard case .array(let parts) = reply, parts.count == 2, case .text(let next) = parts[0],
-            case .array(let elements) = parts[1]
-        else { throw .redis(.refused(code: "MALFORMED")) }
-        let keys = elements.compactMap { element in
-            if case .text(let bytes) = element { String(decoding: bytes, as: UTF8.self) } else { nil }
-        }
-        return (keys, String(decoding: next, as: UTF8.self))
     }
 
     private func send(_ words: [String]) async throws(UserRecordError) -> RedisReply {

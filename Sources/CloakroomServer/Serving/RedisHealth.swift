@@ -104,10 +104,12 @@ extension RedisError {
         case "LOADING": "Redis is loading its data; it answers when that is done"
         case "BUSY": "a script has been running in Redis for long; end it with SCRIPT KILL"
         case "MAXCLIENTS": "Redis takes no more connections; raise its maxclients"
-        case "CLUSTERDOWN", "MOVED":
-            "redis.address is a node of a cluster; give a server or a proxy that takes all keys"
+        case "NOCLUSTER": "this Redis is no cluster; give it as redis.address"
+        case "CLUSTERDOWN": "a part of the cluster has no primary; redis-cli --cluster check says which"
+        case "MOVED", "ASK": "redis.address is a node of a cluster; give nodes of it in redis.cluster instead"
+        case "TRYAGAIN": "slots of the cluster are being moved; it ends with that"
         case nil:
-            "look whether Redis is running, and whether redis.address or redis.sentinels, redis.tls,"
+            "look whether Redis is running, and whether redis.address, redis.sentinels or redis.cluster, redis.tls,"
                 + " redis.certificateAuthorities and the network are right"
         default: "look into Redis' own log"
         }

@@ -8,6 +8,8 @@ extension Settings {
             case single(RedisAddress)
             /// The master that the sentinels know by this name.
             case sentinels([RedisAddress], master: String)
+            /// Nodes of a cluster, which name the others.
+            case cluster([RedisAddress])
         }
 
         package var servers: Servers
@@ -31,6 +33,7 @@ extension Settings.Redis.Servers: CustomStringConvertible {
         case .single(let address): "\(address)"
         case .sentinels(let addresses, let master):
             "\(master), of the sentinels \(addresses.map(\.description).joined(separator: ", "))"
+        case .cluster(let addresses): "the cluster of \(addresses.map(\.description).joined(separator: ", "))"
         }
     }
 
@@ -38,7 +41,7 @@ extension Settings.Redis.Servers: CustomStringConvertible {
     package var addresses: [RedisAddress] {
         switch self {
         case .single(let address): [address]
-        case .sentinels(let addresses, _): addresses
+        case .sentinels(let addresses, _), .cluster(let addresses): addresses
         }
     }
 
@@ -47,6 +50,7 @@ extension Settings.Redis.Servers: CustomStringConvertible {
         switch self {
         case .single: "redis.address"
         case .sentinels: "redis.sentinels"
+        case .cluster: "redis.cluster"
         }
     }
 }
@@ -55,12 +59,15 @@ extension SettingsTable {
     struct Redis: SettingsGroup {
         let address = SettingsKey(
             optional: "redis.address", .text(.redisAddress),
-            "`host:port`, or `unix:` and a path; null: `127.0.0.1:6379`, unless there are `redis.sentinels`.")
+            "`host:port`, or `unix:` and a path; null: `127.0.0.1:6379`, unless there are sentinels or a cluster.")
         let sentinels = SettingsKey(
             optional: "redis.sentinels", .texts(.redisHost),
             "Redis Sentinels that know where the master is, in place of `redis.address`; 16 at most.")
         let master = SettingsKey(
             optional: "redis.master", .text(.redisMaster), "The name by which the sentinels know the master.")
+        let cluster = SettingsKey(
+            optional: "redis.cluster", .texts(.redisHost),
+            "Nodes of a Redis Cluster, in place of `redis.address`: some of them, 16 at most.")
         let username = SettingsKey(optional: "redis.username", .text(.any), "The ACL user.")
         let password = SettingsKey(optional: "redis.password", .secret, "Its password.")
         let sentinelUsername = SettingsKey(
@@ -87,6 +94,8 @@ extension Settings.Redis {
         }
         if let sentinels = values.sentinels, let master = values.master {
             servers = .sentinels(sentinels.map(address), master: master)
+        } else if let nodes = values.cluster {
+            servers = .cluster(nodes.map(address))
         } else {
             servers = .single(address(values.address ?? "127.0.0.1:6379"))
         }

@@ -1,7 +1,11 @@
 /// Where Redis is, and by which users.
 extension SettingsCheck {
     var redisFaults: [SettingsError] {
-        [server, master, sentinelCount, repeatedSentinel, user, sentinelUser, sentinelAlone, timeout].compactMap(\.self)
+        [
+            server, clusterAlone, clusterCount, repeatedNode, clusterDatabase, master, sentinelCount, repeatedSentinel,
+            user,
+            sentinelUser, sentinelAlone, timeout,
+        ].compactMap(\.self)
     }
 
     private var redis: SettingsValues<SettingsTable.Redis> { values.redis }
@@ -10,6 +14,34 @@ extension SettingsCheck {
         guard redis.valid(\.address) != nil, redis.valid(\.sentinels) != nil else { return nil }
         return redis.fault(
             \.address, "stands beside redis.sentinels, which say where Redis is", "keep one of the two")
+    }
+
+    private var clusterAlone: SettingsError? {
+        guard redis.valid(\.cluster) != nil else { return nil }
+        if redis.valid(\.address) != nil {
+            return redis.fault(
+                \.address, "stands beside redis.cluster, which says where Redis is", "keep one of the two")
+        }
+        guard redis.valid(\.sentinels) != nil else { return nil }
+        return redis.fault(
+            \.sentinels, "stand beside redis.cluster, which fails over by itself", "keep one of the two")
+    }
+
+    private var clusterCount: SettingsError? {
+        guard let nodes = redis.valid(\.cluster), nodes.count > 16 else { return nil }
+        return redis.fault(
+            \.cluster, "has \(nodes.count) nodes", "give 16 at most; three will do, because they name the others")
+    }
+
+    private var repeatedNode: SettingsError? {
+        let nodes = redis.valid(\.cluster) ?? []
+        guard let repeated = nodes.first(where: { one in nodes.count { $0 == one } > 1 }) else { return nil }
+        return redis.fault(\.cluster, "has \(repeated) twice", "give each node once")
+    }
+
+    private var clusterDatabase: SettingsError? {
+        guard redis.valid(\.cluster) != nil, let database = redis.valid(\.database), database != 0 else { return nil }
+        return redis.fault(\.database, "is \(database), but a cluster has only 0", "take redis.database out")
     }
 
     private var master: SettingsError? {

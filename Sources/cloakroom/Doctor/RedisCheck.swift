@@ -16,7 +16,8 @@ struct RedisCheck {
         let redis: any RedisClient
         do {
             // How slow it is shall be told, not cut off.
-            redis = try settings.redis.clientForPeople(atLeast: .seconds(2))
+            redis = try settings.redis.clientForPeople(
+                atLeast: .seconds(2), writes: !dependencies.options.isReadOnly)
         } catch {
             return [
                 CheckName.redis.error(

@@ -14,7 +14,7 @@ enum UserDisable: UserCommand {
         }
         return line.withRecords { records in
             try await records.disable(user, reason: reason)
-            if let replication = await records.replication() { Output.note(replication.sentence) }
+            if let replication = await records.replication(of: user) { Output.note(replication.sentence) }
             return .success
         }
     }

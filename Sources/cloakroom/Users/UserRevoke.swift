@@ -42,7 +42,7 @@ enum UserRevoke: Command {
                     ? "\(user.text) is disabled: nothing is vended from now on"
                     : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
                         + "\(Self.firstSignIn(after: time)) are refused")
-            if let replication = await records.replication() { Output.note(replication.sentence) }
+            if let replication = await records.replication(of: user) { Output.note(replication.sentence) }
             await noteUndated(user, records, settings)
             guard let iam else { return try printed(user, before: time, role) }
             let count = try await revocation.deny(

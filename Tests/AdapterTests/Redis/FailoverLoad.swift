@@ -25,10 +25,6 @@ func withFailoverClient<Value>(
 
 extension RedisFailoverClient {
     var masterPort: UInt16? { if case .internet(_, let port)? = master { port } else { nil } }
-
-    func outcome(_ words: String...) async -> RedisOutcome {
-        do throws(RedisError) { return .success(try await send(RedisCommand(words))) } catch { return .failure(error) }
-    }
 }
 
 /// Waits for a state, a minute at most.
@@ -45,7 +41,7 @@ func becomes(_ isSo: @LoopActor () async -> Bool) async -> Bool {
 /// Counts that are sent one after the other, on several keys, without a pause for failures.
 @LoopActor
 final class FailoverLoad {
-    private let client: RedisFailoverClient
+    private let client: any RedisClient
     private var tasks: [Task<Void, Never>] = []
     private var isStopped = false
     /// By key: how many were acknowledged.
@@ -55,9 +51,12 @@ final class FailoverLoad {
     private(set) var failures = 0
     private var marked: ContinuousClock.Instant?
 
-    init(_ client: RedisFailoverClient, lanes: Int = 4) {
+    /// - Parameter key: what the keys have in braces, and so one server of a cluster; `nil` for keys of many.
+    init(_ client: any RedisClient, lanes: Int = 4, key: String? = nil) {
         self.client = client
-        tasks = (0..<lanes).map { lane in LoopActor.spawn { await self.run("count:\(lane)") } }
+        tasks = (0..<lanes).map { lane in
+            LoopActor.spawn { await self.run(key.map { "{\($0)}:\(lane)" } ?? "count:\(lane)") }
+        }
     }
 
     func mark() {

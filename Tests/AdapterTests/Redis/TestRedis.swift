@@ -17,21 +17,22 @@ func withRedis<Value>(
     return try await body(redis)
 }
 
-extension RedisConnection {
+extension RedisClient {
     func outcome(_ words: String...) async -> Result<RedisReply, RedisError> {
         do throws(RedisError) { return .success(try await send(RedisCommand(words))) } catch { return .failure(error) }
     }
 
-    /// What came of a script's call, and of the command beside it.
+    /// What came of each part of a request.
     func outcomes(_ request: RedisRequest) async -> [RedisOutcome] {
         await withCheckedContinuation { continuation in
             send(request) { response in
                 switch response {
                 case .failure(let error): continuation.resume(returning: [.failure(error)])
                 case .reply(var cursor):
-                    var outcomes = [RedisOutcome(cursor)]
-                    cursor.goTo(reply: 1)
-                    if request.replies == 2 { outcomes.append(RedisOutcome(cursor)) }
+                    let outcomes = (0..<request.replies).map { number in
+                        cursor.goTo(reply: number)
+                        return RedisOutcome(cursor)
+                    }
                     continuation.resume(returning: outcomes)
                 }
             }

@@ -242,6 +242,30 @@ struct SettingsConflictTests {
             fault: "redis.sentinelPassword: stands without redis.sentinels; give the sentinels, or take it out"
         ),
         Conflict(
+            settings: smallest("redis: {address: 'a:1', cluster: ['a:2']}"),
+            fault: "redis.address: stands beside redis.cluster, which says where Redis is; keep one of the two"
+        ),
+        Conflict(
+            settings: smallest("redis: {cluster: ['a:2'], sentinels: ['a:3'], master: 'm'}"),
+            fault: "redis.sentinels: stand beside redis.cluster, which fails over by itself; keep one of the two"
+        ),
+        Conflict(
+            settings: smallest("redis: {cluster: []}"),
+            fault: "redis.cluster: is empty; give: array, each: \"host:port\""
+        ),
+        Conflict(
+            settings: smallest("redis: {cluster: ['a:2', 'a:2']}"),
+            fault: "redis.cluster: has a:2 twice; give each node once"
+        ),
+        Conflict(
+            settings: smallest("redis: {cluster: [\((1...17).map { "'a:\($0)'" }.joined(separator: ","))]}"),
+            fault: "redis.cluster: has 17 nodes; give 16 at most; three will do, because they name the others"
+        ),
+        Conflict(
+            settings: smallest("redis: {cluster: ['a:2'], database: 3}"),
+            fault: "redis.database: is 3, but a cluster has only 0; take redis.database out"
+        ),
+        Conflict(
             settings: smallest("redis: {keyPrefix: '{app}:'}"),
             fault: "redis.keyPrefix: is \"{app}:\"; give: string without { and }"
         ),

@@ -49,6 +49,12 @@ struct SettingsTests {
         #expect(settingsFaults(smallest(vending: #"store: "minio""#)).map { $0.prefix(13) } == ["vending.store"])
     }
 
+    @Test func `takes nodes of a cluster in place of an address`() throws {
+        let settings = try settings(smallest("redis: {cluster: ['c1.example:6379', '[fd00::2]:6379']}"))
+        #expect(settings.redis.servers.description == "the cluster of c1.example:6379, [fd00::2]:6379")
+        #expect(settings.redis.servers.key == "redis.cluster" && settings.redis.servers.addresses.count == 2)
+    }
+
     @Test func `takes sentinels with the master's name in place of an address`() throws {
         let redis = try settings(
             smallest(
