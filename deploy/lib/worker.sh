@@ -61,7 +61,7 @@ without_credentials=(env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY -u AWS_SE
 # start_workers SETTINGS
 start_workers() {
     start worker "${without_credentials[@]}" \
-        "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:$sockets/worker-%d.sock" "$1"
+        "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:${sockets:?}/worker-%d.sock" "$1"
 }
 
 sockets_exist() {
