@@ -126,14 +126,16 @@ package final class RedisFailoverClient: RedisClient {
             // A replica that was just told to be the master becomes one in some milliseconds.
             let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
             try? await LoopActor.sleep(for: Self.leastInterval)
-            let interval = isFound ? options.checkInterval : isPromoting ? .zero : options.retryInterval
+            // Replicas that come after it are to be known before it fails.
+            let calm = replicas.isEmpty ? min(.seconds(1), options.checkInterval) : options.checkInterval
+            let interval = isFound ? calm : isPromoting ? .zero : options.retryInterval
             await pause.wait(interval * Double.random(in: 0.5...1))
         }
     }
 
     /// - Returns: whether the master is in use, as far as the sentinels can tell.
     private func check() async -> Bool {
-        if let promotion, isPromotion(), promotion.former == master, replicas.contains(promotion.promoted),
+        if let promotion, isPromotion(), promotion.former == master, await isReplica(promotion.promoted),
             await adopt(promotion.promoted)
         {
             return true
@@ -156,8 +158,15 @@ package final class RedisFailoverClient: RedisClient {
         // for a moment.
         if master != nil, !votes.agree(on: named), isWorking || votes.epoch(of: named) <= epoch { return isWorking }
         guard await adopt(named) else { return false }
+        await lookAtMaster()
         epoch = max(epoch, votes.epoch(of: named))
         return true
+    }
+
+    /// Whether the master has named this server; it is asked again while it can be.
+    private func isReplica(_ address: RedisAddress) async -> Bool {
+        if !replicas.contains(address) { await lookAtMaster() }
+        return replicas.contains(address)
     }
 
     /// Whether it still is one, where that is in doubt, and which replicas it has.

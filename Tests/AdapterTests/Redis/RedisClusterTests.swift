@@ -250,24 +250,4 @@ struct RedisClusterTests {
         }
         return isWritable ? .now - start : nil
     }
-
-    @LoopActor private func role(of port: UInt16) async -> String? {
-        guard case .array(let parts)? = await direct(port, "ROLE"), case .text(let text)? = parts.first else {
-            return nil
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The reply on a connection of its own; `nil` for none, and for a refusal.
-    @LoopActor private func direct(_ port: UInt16, _ words: String...) async -> RedisReply? {
-        try? await withRedis("", timeout: .seconds(1)) {
-            $0.address = .internet(host: "127.0.0.1", port: port)
-        } _: { redis in
-            try await redis.send(RedisCommand(words))
-        }
-    }
-
-    private func report(_ fault: String, client: Duration, servers: Duration?) {
-        print("failover by \(fault): \(client) of the client, \(servers.map { "\($0)" } ?? "none") of the servers")
-    }
 }
