@@ -41,6 +41,8 @@ import Testing
         #expect(try await outbox.unsent().items == 1)
         #expect(try await outbox.items().map(\.id) == [id])
         try damageItems()
+        // The records say when each was added, and that is their order.
+        bench.fake.pass(.seconds(1))
         let next = try await outbox.add(photo: try bench.photo("two"))
         #expect(try await outbox.items().map(\.id) == [id, next])
         #expect(await outbox.run().sent == 2)
