@@ -115,6 +115,13 @@ final class AWSServiceClient {
         }
     }
 
+    /// Signs a request that the caller sends, within the minutes for which AWS takes it; nothing is sent.
+    ///
+    /// - Throws: ``AWSError`` without credentials.
+    func signed(_ message: SigV4.Message) async throws(AWSError) -> UpstreamRequest {
+        signed(message, body: [], with: signing(with: try await currentCredentials()))
+    }
+
     /// Presigns URLs for clients; nothing is sent.
     ///
     /// - Parameters:

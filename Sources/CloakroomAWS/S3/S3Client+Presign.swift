@@ -13,15 +13,19 @@ extension S3Client {
     ///
     /// - Returns: it ends with the credentials that signed it, if they end first.
     package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(AWSError) -> PresignedUpload {
-        var fields: HeaderFields = ["content-type": terms.contentType]
-        if let byteCount = terms.byteCount { fields.add("content-length", String(byteCount)) }
-        if let checksum = terms.checksum { fields.add("x-amz-checksum-sha256", checksum) }
-        fields.add(terms.otherFields)
+        let fields = terms.fields
         var message = unsignedPut(object, fields)
         // In the query S3 minds it as well, and no client has to know.
         if terms.createsOnly { message.query = "If-None-Match=*" }
         let signed = try await upstream.presign([message], for: Int(terms.lifetime.components.seconds))
         return PresignedUpload(url: signed.urls[0], fields: fields, expiration: signed.expiration)
+    }
+
+    /// Signs the fields of the upload of one object by PUT, for the caller to send within minutes.
+    ///
+    /// - Parameter terms: their lifetime and ``UploadTerms/createsOnly`` say nothing here.
+    package func signUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(AWSError) -> UpstreamRequest {
+        try await upstream.signed(unsignedPut(object, terms.fields))
     }
 
     /// Presigns the reading of one object by GET.
@@ -102,6 +106,17 @@ package struct UploadTerms: Sendable, Equatable {
         self.checksum = checksum
         self.createsOnly = createsOnly
         self.lifetime = lifetime
+    }
+}
+
+extension UploadTerms {
+    /// What the upload must send besides `host`.
+    fileprivate var fields: HeaderFields {
+        var fields: HeaderFields = ["content-type": contentType]
+        if let byteCount { fields.add("content-length", String(byteCount)) }
+        if let checksum { fields.add("x-amz-checksum-sha256", checksum) }
+        fields.add(otherFields)
+        return fields
     }
 }
 

@@ -26,6 +26,13 @@ import Testing
         await carrier.relaunch()
     }
 
+    @Test func `what may wait for hours has a URL that holds as long`() async throws {
+        try await begin()
+        let photo = try #require(await carrier.started.first { $0.url.path.contains("photos/") })
+        #expect(photo.url.query?.contains("X-Amz-Expires=") == true)
+        #expect(!photo.fields.contains { $0.name == "authorization" })
+    }
+
     @Test func `the end of a run leaves transfers to the carrier, and the next process hears of their ends`()
         async throws
     {

@@ -143,6 +143,21 @@ import Testing
         #expect(await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "GET ", "PUT "])
     }
 
+    @Test func `a photo that is sent at once is signed in its fields, and again when S3 says that the clock is off`()
+        async throws
+    {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .response(FakeS3.error(403, "RequestTimeTooSkewed")))
+        #expect(await outbox.run().sent == 1)
+        let uploads = await bench.network.requests.filter { $0.method == "PUT" }
+        #expect(uploads.count == 2)
+        for request in uploads {
+            #expect(request.url.query == nil)
+            #expect(request.fields.contains { $0.name == "authorization" })
+        }
+    }
+
     @Test func `an asset's result is delivered until it is acknowledged`() async throws {
         do {
             let outbox = try bench.outbox()
