@@ -130,6 +130,10 @@ static inline int cloakroom_connect_internet(const char *host, uint16_t port, in
 }
 static inline ssize_t cloakroom_send(int fd, const void *bytes, size_t count) { return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL); }
 static inline ssize_t cloakroom_receive(int fd, void *bytes, size_t capacity) { return recv(fd, bytes, capacity, MSG_DONTWAIT); }
+static inline int cloakroom_is_address(const char *host) {
+    struct in6_addr address;
+    return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+}
 // The first address of a name, as text; 0 on success.
 static inline int cloakroom_resolve(const char *host, char *text, size_t capacity) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;

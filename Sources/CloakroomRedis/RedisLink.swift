@@ -167,7 +167,7 @@ final class RedisLink {
             open(unsafe cloakroom_connect_unix(path, &code), code, host: "localhost")
         case .internet(let host, let port):
             LoopActor.spawn { [weak self] in
-                let literal = await resolve(host)
+                let literal = await HostResolver.shared.literal(of: host)
                 guard let self, attempt == number, state == .connecting else { return }
                 guard let literal else { return lose(.unavailable) }
                 var code: Int32 = 0
@@ -391,9 +391,4 @@ final class RedisLink {
             keepAlive(number)
         }
     }
-}
-
-/// A literal address for a host name; the system's resolver blocks, so it runs on another thread.
-private func resolve(_ host: String) async -> String? {
-    await Task.detached { HostResolver.literal(of: host) }.value
 }

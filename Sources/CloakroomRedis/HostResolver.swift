@@ -1,0 +1,47 @@
+import CloakroomCLinux
+package import CloakroomLoop
+import Foundation
+
+/// The literal addresses of hosts, by the system's resolver, which blocks: each lookup has a thread of its own.
+@LoopActor
+package final class HostResolver {
+    static let shared = HostResolver(lookUp: HostResolver.systemLiteral)
+
+    private let lookUp: @Sendable (String) -> String?
+    /// Those who wait for a lookup that is under way, by name.
+    private var waiting: [String: [CheckedContinuation<String?, Never>]] = [:]
+
+    /// - Parameter lookUp: blocks until there is a response; `nil` for a name without an address.
+    package init(lookUp: @escaping @Sendable (String) -> String?) { self.lookUp = lookUp }
+
+    /// - Returns: the first address as text, a literal one as it is; `nil` if there is none.
+    package func literal(of host: String) async -> String? {
+        if Self.isLiteral(host) { return host }
+        return await withCheckedContinuation { waiter in
+            let isUnderWay = waiting[host] != nil
+            waiting[host, default: []].append(waiter)
+            if !isUnderWay { start(host) }
+        }
+    }
+
+    private func start(_ host: String) {
+        Thread.detachNewThread { [lookUp] in
+            let literal = lookUp(host)
+            Task { await self.end(host, literal) }
+        }
+    }
+
+    private func end(_ host: String, _ literal: String?) {
+        for waiter in waiting.removeValue(forKey: host) ?? [] { waiter.resume(returning: literal) }
+    }
+
+    private static func isLiteral(_ host: String) -> Bool { unsafe cloakroom_is_address(host) != 0 }
+
+    private nonisolated static func systemLiteral(of host: String) -> String? {
+        let text = unsafe [CChar](unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer, count in
+            count = unsafe cloakroom_resolve(host, buffer.baseAddress, buffer.count) == 0 ? buffer.count : 0
+        }
+        guard let end = text.firstIndex(of: 0) else { return nil }
+        return String(decoding: text[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
