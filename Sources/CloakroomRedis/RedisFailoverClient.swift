@@ -23,6 +23,8 @@ package final class RedisFailoverClient: RedisClient {
         package var checkInterval: Duration = .seconds(5)
         /// Between two rounds while no master is found.
         package var retryInterval: Duration = .milliseconds(250)
+        /// How often the master is asked for its replicas: one that came since is not believed when it is promoted.
+        package var replicasInterval: Duration = .seconds(1)
 
         package init(sentinels: RedisSentinels.Options, server: RedisConnection.Options, trialKey: String?) {
             self.sentinels = sentinels
@@ -47,7 +49,7 @@ package final class RedisFailoverClient: RedisClient {
     /// Of the latest failover that is known to have made it the master.
     private var epoch = 0
     /// Those of the master, as it named them when it was asked last.
-    private var replicas: Set<RedisAddress> = []
+    package private(set) var replicas: Set<RedisAddress> = []
     private var promotion: RedisSentinels.Promotion?
     private var promotedAt: UInt64 = 0
     /// Why there is no master.
@@ -71,6 +73,7 @@ package final class RedisFailoverClient: RedisClient {
         sentinels.onPromotion = { [weak self] in self?.promoted($0) }
         EventPoller.shared.schedule(after: options.server.timeout) { [weak self] in self?.stopWaiting() }
         LoopActor.spawn { await self.follow() }
+        LoopActor.spawn { await self.followReplicas() }
     }
 
     // MARK: Requests
@@ -126,10 +129,16 @@ package final class RedisFailoverClient: RedisClient {
             // A replica that was just told to be the master becomes one in some milliseconds.
             let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
             try? await LoopActor.sleep(for: Self.leastInterval)
-            // Replicas that come after it are to be known before it fails.
-            let calm = replicas.isEmpty ? min(.seconds(1), options.checkInterval) : options.checkInterval
-            let interval = isFound ? calm : isPromoting ? .zero : options.retryInterval
+            let interval = isFound ? options.checkInterval : isPromoting ? .zero : options.retryInterval
             await pause.wait(interval * Double.random(in: 0.5...1))
+        }
+    }
+
+    /// Learns which replicas the master has, until this is closed.
+    private func followReplicas() async {
+        while !isClosed {
+            try? await LoopActor.sleep(for: options.replicasInterval * Double.random(in: 0.5...1))
+            await lookAtMaster()
         }
     }
 
@@ -149,7 +158,7 @@ package final class RedisFailoverClient: RedisClient {
         if named == master {
             if promotion?.promoted == master { promotion = nil }
             epoch = max(epoch, votes.epoch(of: named))
-            await lookAtMaster()
+            if isSuspect { await lookAtMaster() }
             return isWorking
         }
         // The other sentinels do not know yet.
@@ -158,7 +167,6 @@ package final class RedisFailoverClient: RedisClient {
         // for a moment.
         if master != nil, !votes.agree(on: named), isWorking || votes.epoch(of: named) <= epoch { return isWorking }
         guard await adopt(named) else { return false }
-        await lookAtMaster()
         epoch = max(epoch, votes.epoch(of: named))
         return true
     }
@@ -223,5 +231,6 @@ package final class RedisFailoverClient: RedisClient {
         former?.close { connection.send($0) }
         for request in waiting.take() { connection.send(request) }
         onMaster?(address)
+        LoopActor.spawn { await self.lookAtMaster() }
     }
 }

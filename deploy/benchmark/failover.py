@@ -39,6 +39,7 @@ def _round(parts, upstream, name):
     load = _Load(parts.start_front_of_several(name, [name]), f"u_{name}")
     _wait("the first vends", lambda: len(load.served) > 200)
     _wait("both replicas", lambda: _command(servers[0], "ROLE").count(b"127.0.0.1") == 2)
+    time.sleep(1.5)         # the worker asks the master for them once a second
     os.kill(master.pid, signal.SIGKILL)
     killed = time.monotonic()
     writable = _wait("a new master", lambda: next((port for port in servers[1:] if _takes_writes(port)), None))
