@@ -52,6 +52,8 @@ package final class RedisFailoverClient: RedisClient {
     package private(set) var replicas: Set<RedisAddress> = []
     private var promotion: RedisSentinels.Promotion?
     private var promotedAt: UInt64 = 0
+    /// Whether the former master has named the promoted server as its replica. It does so no longer once that has left it.
+    private var isPromotionBelieved = false
     /// Why there is no master.
     private var reason = RedisError.unavailable
 
@@ -126,10 +128,15 @@ package final class RedisFailoverClient: RedisClient {
         while !isClosed {
             let isFound = await check()
             settled()
-            // A replica that was just told to be the master becomes one in some milliseconds.
-            let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
             try? await LoopActor.sleep(for: Self.leastInterval)
-            let interval = isFound ? options.checkInterval : isPromoting ? .zero : options.retryInterval
+            let interval: Duration
+            if isPromotionBelieved, isPromotion(), promotion?.former == master {
+                // A replica that was just told to be the master becomes one in some milliseconds. What the former master
+                // takes until then and later is lost.
+                interval = isPromotion(newerThan: .seconds(1)) ? .zero : options.retryInterval
+            } else {
+                interval = isFound ? options.checkInterval : options.retryInterval
+            }
             await pause.wait(interval * Double.random(in: 0.5...1))
         }
     }
@@ -144,7 +151,7 @@ package final class RedisFailoverClient: RedisClient {
 
     /// - Returns: whether the master is in use, as far as the sentinels can tell.
     private func check() async -> Bool {
-        if let promotion, isPromotion(), promotion.former == master, await isReplica(promotion.promoted),
+        if let promotion, isPromotion(), promotion.former == master, await believes(promotion),
             await adopt(promotion.promoted)
         {
             return true
@@ -171,10 +178,10 @@ package final class RedisFailoverClient: RedisClient {
         return true
     }
 
-    /// Whether the master has named this server; it is asked again while it can be.
-    private func isReplica(_ address: RedisAddress) async -> Bool {
-        if !replicas.contains(address) { await lookAtMaster() }
-        return replicas.contains(address)
+    /// Whether the master has named the promoted server; it is asked again while it can be.
+    private func believes(_ promotion: RedisSentinels.Promotion) async -> Bool {
+        if !isPromotionBelieved { await lookAtMaster() }
+        return isPromotionBelieved && promotion == self.promotion
     }
 
     /// Whether it still is one, where that is in doubt, and which replicas it has.
@@ -185,6 +192,14 @@ package final class RedisFailoverClient: RedisClient {
             return
         }
         self.replicas = replicas
+        believePromotion()
+    }
+
+    private func believePromotion() {
+        guard !isPromotionBelieved, let promotion, promotion.former == master, replicas.contains(promotion.promoted)
+        else { return }
+        isPromotionBelieved = true
+        pause.interrupt()
     }
 
     private var isWorking: Bool { isReady && !isSuspect }
@@ -198,6 +213,8 @@ package final class RedisFailoverClient: RedisClient {
         guard promotion != self.promotion else { return }
         self.promotion = promotion
         promotedAt = Monotonic.now
+        isPromotionBelieved = false
+        believePromotion()
         pause.interrupt()
     }
 

@@ -47,15 +47,17 @@ struct UntrueSentinelTests {
     }
 
     @LoopActor private func withClient<Value>(
-        _ paths: [String], _ body: @LoopActor (RedisFailoverClient) async throws -> Value
+        _ paths: [String], checkInterval: Duration = .seconds(5),
+        _ body: @LoopActor (RedisFailoverClient) async throws -> Value
     ) async throws -> Value {
         let addresses = paths.map { RedisAddress.unix(path: $0) }
         var server = RedisConnection.Options(address: addresses[0])
         server.timeout = .milliseconds(200)
-        let client = RedisFailoverClient(
-            options: RedisFailoverClient.Options(
-                sentinels: RedisSentinels.Options(addresses: addresses, master: "main"), server: server,
-                trialKey: "trial"))
+        var options = RedisFailoverClient.Options(
+            sentinels: RedisSentinels.Options(addresses: addresses, master: "main"), server: server,
+            trialKey: "trial")
+        options.checkInterval = checkInterval
+        let client = RedisFailoverClient(options: options)
         defer { client.close() }
         return try await body(client)
     }
@@ -82,6 +84,32 @@ struct UntrueSentinelTests {
                 #expect(client.masterPort == master)
                 try await LoopActor.sleep(for: .milliseconds(10))
             }
+        }
+        withExtendedLifetime((scripts, servers)) {}
+    }
+
+    @Test @LoopActor
+    func `a replica that is told to be the master is tried until it is, while the former one works`() async throws {
+        let servers = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
+        let (master, replica) = (servers.servers[0], servers.servers[1])
+        let folder = try TemporaryFolder()
+        let scripts = try (0..<3).map { number in
+            try Self.sentinel(
+                at: folder["\(number).sock"], Voice(master),
+                published: number == 0
+                    ? ("+promoted-slave", "slave x 127.0.0.1 \(replica) @ main 127.0.0.1 \(master)") : nil)
+        }
+        // No other round would find it.
+        try await withClient((0..<3).map { folder["\($0).sock"] }, checkInterval: .seconds(3600)) { client in
+            #expect(await becomes { client.isReady && client.replicas.count == 1 })
+            #expect(client.masterPort == master)
+            try await withRedis("") {
+                $0.address = .internet(host: "127.0.0.1", port: replica)
+            } _: { redis in
+                // The master names it no longer.
+                _ = try await redis.send(RedisCommand(["REPLICAOF", "NO", "ONE"]))
+            }
+            #expect(await becomes { client.masterPort == replica && client.isReady })
         }
         withExtendedLifetime((scripts, servers)) {}
     }
