@@ -147,8 +147,8 @@ private struct PhotoObject {
 extension S3BackupClient {
     /// Signs the upload of an object; nothing is sent but what new credentials need.
     ///
-    /// - Parameter isPresigned: in the query, for a URL that holds as long as the terms say. A signature in the fields holds
-    ///   for minutes; SeaweedFS checks one with a quarter less CPU time.
+    /// - Parameter isPresigned: in the query, for a URL that holds as long as the terms say. A signature in the fields, as a
+    ///   backup's, holds for minutes, and there is no URL that others could use.
     /// - Returns: the URL, and the fields to send with it, without those that the transport writes.
     func signedPut(
         _ key: String, _ terms: UploadTerms, isPresigned: Bool
