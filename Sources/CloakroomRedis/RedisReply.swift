@@ -175,9 +175,10 @@ package struct RedisReplyCursor: Sendable {
         var values: [RedisValue] = []
         var text: [UInt8] = []
         var starts: [Int] = []
+        values.reserveCapacity(replies.reduce(0) { $0 + $1.values.count })
         for reply in replies {
             starts.append(values.count)
-            values += reply.values.map { $0.moved(by: text.count) }
+            for value in reply.values { values.append(value.moved(by: text.count)) }
             text += reply.text
         }
         self.init(

@@ -62,17 +62,24 @@ package final class RedisRequest: Sendable {
     }
 
     /// One of its parts, in the order of the replies, as a request.
-    ///
-    /// It is made by reading the bytes: hardly one is needed, and no request has to keep where its parts end.
     func part(_ number: Int) -> RedisRequest {
         guard replies > 1 else { return self }
-        var rest = bytes[...]
-        for _ in 0..<number { rest = RedisCommand.rest(of: rest) }
-        let part = Array(rest[..<RedisCommand.rest(of: rest).startIndex])
+        let part = Array(bytes[range(ofPart: number)])
         let isCall = number < callEnds.count
         return RedisRequest(
             bytes: part, callEnds: isCall ? [part.count] : [], script: isCall ? script : nil, replies: 1,
             slots: slots.alone(number), mayRepeat: mayRepeat)
+    }
+
+    /// Where it ends is known for calls, and for the one command behind them; that of other commands is read from the bytes.
+    private func range(ofPart number: Int) -> Range<Int> {
+        if !callEnds.isEmpty {
+            let start = number == 0 ? 0 : callEnds[number - 1]
+            return start..<(number < callEnds.count ? callEnds[number] : bytes.count)
+        }
+        var rest = bytes[...]
+        for _ in 0..<number { rest = RedisCommand.rest(of: rest) }
+        return rest.startIndex..<RedisCommand.rest(of: rest).startIndex
     }
 
     /// The same behind a command without a key, as `ASKING`.

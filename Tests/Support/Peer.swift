@@ -28,6 +28,25 @@ package final class Peer: Sendable {
         guard result == 0 else { throw ConnectionError.notListening(errno) }
     }
 
+    /// Connects to a port of 127.0.0.1.
+    package convenience init(port: UInt16) throws {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let result = SocketServer.withLoopback(port: port) { connect(socket, $0, $1) }
+        self.init(owning: socket)
+        guard result == 0 else { throw ConnectionError.notListening(errno) }
+    }
+
+    /// Of the other side, such as `127.0.0.1`; `nil` on a unix socket.
+    var address: String? {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(raw, $0, &length) }
+        }
+        guard result == 0, address.sin_family == sa_family_t(AF_INET) else { return nil }
+        return withUnsafeBytes(of: address.sin_addr) { $0.map { "\($0)" }.joined(separator: ".") }
+    }
+
     /// - Returns: what is there, at least a byte; nothing at the end of the stream.
     package func read(_ maximum: Int = 65_536) throws -> [UInt8] {
         var count = 0

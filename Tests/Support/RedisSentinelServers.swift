@@ -6,23 +6,15 @@ import Synchronization
 package final class RedisSentinelServers: Sendable {
     package static let master = "main"
 
-    /// Files of all servers and sentinels, for TLS in place of plain bytes.
-    package struct TLS: Sendable {
-        let key: String
-        let certificate: String
-
-        package init(key: String, certificate: String) {
-            self.key = key
-            self.certificate = certificate
-        }
-    }
-
     private let folder: TemporaryFolder
     /// Of the servers, the master's first.
     package let servers: [UInt16]
     package let sentinels: [UInt16]
     private let options: [String]
-    private let tls: TLS?
+    private let tls: TestCertificate?
+    private let replicaHost: String
+    /// Of the sentinels' connections when the master is behind a proxy, so that it knows them.
+    package static let sentinelSource = "127.0.0.2"
     private let programs = Mutex<[UInt16: Program]>([:])
 
     /// Blocks the thread until all listen.
@@ -32,29 +24,37 @@ package final class RedisSentinelServers: Sendable {
     ///     once a second: with less they take a new master for down at once.
     ///   - options: of each server.
     ///   - host: a name of 127.0.0.1, which the sentinels then announce, or that itself.
+    ///   - replicaHost: the same for what the replicas say of themselves.
+    ///   - tls: of all servers and sentinels, in place of plain bytes.
+    ///   - proxy: makes one for the master's port; the sentinels watch and announce the port that is returned.
     package init(
         replicas: Int = 2, sentinels: Int = 3, downAfter: Int = 1000, options: [String] = [],
-        host: String = "127.0.0.1",
-        tls: TLS? = nil
+        host: String = "127.0.0.1", replicaHost: String = "127.0.0.1", tls: TestCertificate? = nil,
+        proxy: ((UInt16) throws -> UInt16)? = nil
     ) throws {
         folder = try TemporaryFolder()
         self.options = options
         self.tls = tls
+        self.replicaHost = replicaHost
         let ports = Self.freePorts(1 + replicas + sentinels)
         servers = Array(ports.prefix(1 + replicas))
         self.sentinels = Array(ports.suffix(sentinels))
         for port in servers { try startServer(port, following: port == servers[0] ? nil : servers[0]) }
+        let monitored = try proxy?(servers[0]) ?? servers[0]
         for sentinel in self.sentinels {
             // What sentinels else find out within seconds: the replicas, and each other.
             var lines = listening(on: sentinel).map { "\($0) \($1)" }
             if host != "127.0.0.1" { lines += ["sentinel resolve-hostnames yes", "sentinel announce-hostnames yes"] }
+            if proxy != nil {
+                lines += ["bind-source-addr \(Self.sentinelSource)", "sentinel announce-ip 127.0.0.1"]
+            }
             lines += [
                 "sentinel myid \(Self.identifier(sentinel))",
-                "sentinel monitor \(Self.master) \(host) \(servers[0]) \(sentinels / 2 + 1)",
+                "sentinel monitor \(Self.master) \(host) \(monitored) \(sentinels / 2 + 1)",
                 "sentinel down-after-milliseconds \(Self.master) \(downAfter)",
                 "sentinel failover-timeout \(Self.master) 5000",
             ]
-            lines += servers.dropFirst().map { "sentinel known-replica \(Self.master) 127.0.0.1 \($0)" }
+            lines += servers.dropFirst().map { "sentinel known-replica \(Self.master) \(replicaHost) \($0)" }
             lines += self.sentinels.filter { $0 != sentinel }.map {
                 "sentinel known-sentinel \(Self.master) 127.0.0.1 \($0) \(Self.identifier($0))"
             }
@@ -83,7 +83,10 @@ package final class RedisSentinelServers: Sendable {
         arguments += [
             "--save", "", "--appendonly", "no", "--dbfilename", "\(port).rdb", "--repl-diskless-sync-delay", "0",
         ]
-        if let master { arguments += ["--replicaof", "127.0.0.1", "\(master)"] }
+        if let master {
+            arguments += ["--replicaof", "127.0.0.1", "\(master)"]
+            if replicaHost != "127.0.0.1" { arguments += ["--replica-announce-ip", replicaHost] }
+        }
         let program = try Program(
             "redis-server", variable: "CLOAKROOM_REDIS_SERVER", arguments: arguments + options,
             until: "Ready to accept connections")

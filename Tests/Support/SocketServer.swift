@@ -74,9 +74,11 @@ package final class SocketServer: Sendable {
         close(listening)
     }
 
-    static func withLoopback<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+    /// - Parameter port: 0 for any that is free.
+    static func withLoopback<T>(port: UInt16 = 0, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
         return withUnsafePointer(to: address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }

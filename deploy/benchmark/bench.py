@@ -6,6 +6,7 @@ import sys
 
 import backups
 import canned
+import cluster
 import failover
 import instructions
 import kit
@@ -40,6 +41,7 @@ class Bench:
         self.instruction_counts = 1 if quick else 3
         self.backup_rounds = 1 if quick else 5
         self.failovers = 1 if quick else 3
+        self.cluster_pairs = 4 if quick else 8
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
@@ -82,6 +84,7 @@ class Bench:
                 self.values[value] = calls
         if self.only in (None, "redis"):
             self._try(self._failover)
+            self._try(self._cluster)
         if self.only in (None, "renew_beside"):
             self._try(self._beside)
         if self.only in (None, "renew_false"):
@@ -127,6 +130,11 @@ class Bench:
         gap, lost = failover.gaps(self.parts, self.canned, self.failovers)
         self.values["redis_failover_gap_over_server_gap"] = gap
         self.values["over_admitted_over_acknowledged"] = lost
+
+    def _cluster(self):
+        print("vending on a cluster of Redis beside one", flush=True)
+        self._median("vend_cached_cpu_cluster_over_single",
+                     cluster.over_single(self.parts, self.canned, self.cluster_pairs, self.seconds))
 
     def _backend(self, scenario):
         if scenario.floor:

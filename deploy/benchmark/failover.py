@@ -3,12 +3,13 @@
 import http.client
 import os
 import signal
-import socket
 import statistics
 import threading
 import time
 
-from processes import NotMeasured, wait_until
+import redis
+from processes import NotMeasured
+from redis import command
 from scenarios import vend
 from stack import free_port
 
@@ -38,7 +39,7 @@ def _round(parts, upstream, name):
         "sentinels": [f"127.0.0.1:{port}" for port in sentinels], "master": _NAME, "keyPrefix": f"{name}:"})
     load = _Load(parts.start_front_of_several(name, [name]), f"u_{name}")
     _wait("the first vends", lambda: len(load.served) > 200)
-    _wait("both replicas", lambda: _command(servers[0], "ROLE").count(b"127.0.0.1") == 2)
+    _wait("both replicas", lambda: command(servers[0], "ROLE").count(b"127.0.0.1") == 2)
     time.sleep(1.5)         # the worker asks the master for them once a second
     os.kill(master.pid, signal.SIGKILL)
     killed = time.monotonic()
@@ -48,8 +49,8 @@ def _round(parts, upstream, name):
     worker_gap = load.first_sent_after(killed) - killed
     time.sleep(0.5)
     load.stop()
-    keys = _words(_command(writable, "KEYS", f"{name}:limit:vendAll:*"))
-    kept = sum(_number(_command(writable, "GET", key)) for key in keys)
+    keys = _words(command(writable, "KEYS", f"{name}:limit:vendAll:*"))
+    kept = sum(_number(command(writable, "GET", key)) for key in keys)
     return worker_gap / redis_gap, max(0, len(load.served) - kept), len(load.served)
 
 
@@ -88,11 +89,8 @@ def _start(parts, name, servers, sentinels):
     """A master, two replicas and three sentinels. Gives the master's process."""
     folder = parts.run
     for index, port in enumerate(servers):
-        process = parts.start(f"{name}-{port}", [
-            "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder,
-            "--dbfilename", f"{port}.rdb", "--repl-diskless-sync-delay", "0",
-            *(["--replicaof", "127.0.0.1", servers[0]] if index else [])])
-        wait_until(lambda port=port: _command(port, "PING") == b"+PONG\r\n", process)
+        process = redis.start(parts, name, port, "--repl-diskless-sync-delay", "0",
+                              *(["--replicaof", "127.0.0.1", servers[0]] if index else []))
         master = process if not index else master
     for port in sentinels:
         identifier = {each: f"{each:040}" for each in sentinels}
@@ -104,8 +102,7 @@ def _start(parts, name, servers, sentinels):
                    for each in sentinels if each != port)]
         file = folder / f"{port}.conf"
         file.write_text("\n".join(lines) + "\n")
-        process = parts.start(f"{name}-{port}", ["redis-server", file, "--sentinel"])
-        wait_until(lambda port=port: _command(port, "PING") == b"+PONG\r\n", process)
+        redis.started(parts.start(f"{name}-{port}", ["redis-server", file, "--sentinel"]), port)
     return master
 
 
@@ -119,19 +116,7 @@ def _wait(what, state):
 
 
 def _takes_writes(port):
-    return _command(port, "SET", "probe", "1") == b"+OK\r\n"
-
-
-def _command(port, *words):
-    """The response in RESP; empty where there is none."""
-    text = b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in
-                                            (word if isinstance(word, bytes) else word.encode() for word in words))
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
-            connection.sendall(text)
-            return connection.recv(1 << 20)
-    except OSError:
-        return b""
+    return command(port, "SET", "probe", "1") == b"+OK\r\n"
 
 
 def _words(response):

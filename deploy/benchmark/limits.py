@@ -30,6 +30,7 @@ LIMITS = [
     ("outbox_1000_time_over_backup", "≤", 1.15, "backup"),
     ("redis_failover_gap_over_server_gap", "≤", 1.2, "redis"),
     ("over_admitted_over_acknowledged", "≤", 0.01, "redis"),
+    ("vend_cached_cpu_cluster_over_single", "≤", 1.25, "redis"),
     ("rss_at_rest_mb", "≤", 20, "start"),
     ("start_to_first_answer_ms", "≤", 100, "start"),
     ("refresh_requests_of_1000_callers", "≤", 1, "kit"),

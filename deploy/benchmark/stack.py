@@ -136,11 +136,11 @@ class Stack:
         wait_until(lambda: fastcgi.answers(self.run / f"{name}.sock"), worker)
         return worker
 
-    def start_front(self, backends):
+    def start_front(self, backends, name="front"):
         """nginx before the sockets. `backends`: {name: keeps connections}. Gives ({name: port}, process id)."""
-        ports = {name: free_port() for name in backends}
-        servers = "\n".join(_server(name, ports[name], self.run, keeps) for name, keeps in backends.items())
-        master = self._nginx("front", {"SERVERS": servers})
+        ports = {each: free_port() for each in backends}
+        servers = "\n".join(_server(each, ports[each], self.run, keeps) for each, keeps in backends.items())
+        master = self._nginx(name, {"SERVERS": servers}, "front")
         for port in ports.values():
             wait_until(lambda port=port: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
         return ports, self._worker_of(master)

@@ -53,17 +53,10 @@ start_redis_sentinel() {
     (
         umask 077
         for port in "${redis_ports[@]}"; do
-            cat >"$state/redis/$port.conf" <<EOF
-port $port
-bind 127.0.0.1
-requirepass $(<"$state/secrets/redis")
-masterauth $(<"$state/secrets/redis")
-dbfilename $port.rdb
-repl-diskless-sync-delay 0
+            write_server "$port" <<EOF
 # A master without a replica that follows takes no writes: it may have been replaced.
 min-replicas-to-write 1
 min-replicas-max-lag 1
-$(redis_common)
 EOF
             [[ $port == "${redis_ports[0]}" ]] || echo "replicaof 127.0.0.1 ${redis_ports[0]}" >>"$state/redis/$port.conf"
         done
@@ -100,17 +93,10 @@ start_redis_cluster() {
     (
         umask 077
         for port in "${redis_ports[@]}"; do
-            cat >"$state/redis/$port.conf" <<EOF
-port $port
-bind 127.0.0.1
-requirepass $(<"$state/secrets/redis")
-masterauth $(<"$state/secrets/redis")
-dbfilename $port.rdb
-repl-diskless-sync-delay 0
+            write_server "$port" <<EOF
 cluster-enabled yes
 cluster-config-file nodes-$port.conf
 cluster-node-timeout 1000
-$(redis_common)
 EOF
         done
     )
@@ -127,6 +113,22 @@ nodes_ready() {
     for port in "${redis_ports[@]}"; do
         [[ $(REDISCLI_AUTH=$(<"$state/secrets/redis") redis-cli -p "$port" PING) == PONG ]] || return
     done
+}
+
+# write_server PORT: the settings of one of several servers; those on standard input come besides.
+write_server() {
+    local more
+    more=$(cat)
+    cat >"$state/redis/$1.conf" <<EOF
+port $1
+bind 127.0.0.1
+requirepass $(<"$state/secrets/redis")
+masterauth $(<"$state/secrets/redis")
+dbfilename $1.rdb
+repl-diskless-sync-delay 0
+$more
+$(redis_common)
+EOF
 }
 
 redis_common() {

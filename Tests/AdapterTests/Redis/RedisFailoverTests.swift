@@ -173,19 +173,12 @@ struct RedisFailoverTests {
         async throws
     {
         let folder = try TemporaryFolder()
-        let tls = RedisSentinelServers.TLS(key: folder["key.pem"], certificate: folder["certificate.pem"])
-        let cluster = try await onThread {
-            try Program.run(
-                "openssl",
-                [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                    "-subj", "/CN=test", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder["key.pem"],
-                    "-out", folder["certificate.pem"],
-                ])
-            return try RedisSentinelServers(replicas: 0, sentinels: 1, host: announced, tls: tls)
+        let (tls, cluster) = try await onThread {
+            let tls = try TestCertificate(for: "DNS:localhost", in: folder)
+            return (tls, try RedisSentinelServers(replicas: 0, sentinels: 1, host: announced, tls: tls))
         }
         try await withFailoverClient(cluster.sentinels, host: "localhost") {
-            $0.sentinels.tls = RedisTLS(certificateAuthorities: folder["certificate.pem"])
+            $0.sentinels.tls = RedisTLS(certificateAuthorities: tls.certificate)
             $0.server.tls = $0.sentinels.tls
         } _: { client in
             if announced == "localhost" {

@@ -17,21 +17,14 @@ struct RedisTLSTests {
         /// - Parameter name: the one the certificate is for, such as `IP:127.0.0.1`.
         init(name: String) throws {
             folder = try TemporaryFolder()
-            let (key, certificate) = (folder["key.pem"], folder["certificate.pem"])
-            try Program.run(
-                "openssl",
-                [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                    "-subj", "/CN=test", "-addext", "subjectAltName=\(name)", "-keyout", key, "-out", certificate,
-                ])
+            let tls = try TestCertificate(for: name, in: folder)
             var started: (RedisServer, UInt16)?
             for _ in 0..<20 where started == nil {
                 // redis-server takes no port 0 for "any": whoever has the one tried makes it end, and the next is tried.
                 let port = UInt16.random(in: 20_000..<32_000)
                 let options = [
-                    "--tls-port", "\(port)", "--bind", "127.0.0.1", "--tls-cert-file", certificate, "--tls-key-file",
-                    key,
-                    "--tls-auth-clients", "no",
+                    "--tls-port", "\(port)", "--bind", "127.0.0.1", "--tls-cert-file", tls.certificate,
+                    "--tls-key-file", tls.key, "--tls-auth-clients", "no",
                 ]
                 started = (try? RedisServer(path: folder["r.sock"], options: options)).map { ($0, port) }
             }
