@@ -140,6 +140,7 @@ package final class RedisClusterClient: RedisClient {
         _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
     ) -> Bool {
         pause.interrupt()
+        guard !request.batch.isIndivisible else { return redirectedWhole(request, replies, from: node) }
         let count = request.batch.replies
         let parts = (0..<count).map { replies.alone($0, of: count) }
         guard request.redirections < Self.maximumRedirections,
@@ -162,6 +163,20 @@ package final class RedisClusterClient: RedisClient {
         return true
     }
 
+    /// The reply to a later part is from the wrong server, too.
+    private func redirectedWhole(
+        _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
+    ) -> Bool {
+        guard request.redirections < Self.maximumRedirections, let message = replies.refusalMessage,
+            RedisError(refusal: message).isRedirection
+        else { return false }
+        redirect(
+            PendingRedisRequest(
+                request.batch, isRepeat: request.isRepeat, redirections: request.redirections + 1,
+                completion: request.completion), by: ClusterRedirection(message, from: node))
+        return true
+    }
+
     /// - Parameter redirection: `nil` while keys of one request are on two servers (`TRYAGAIN`).
     private func redirect(_ part: PendingRedisRequest, by redirection: ClusterRedirection?) {
         switch redirection?.kind {
@@ -173,7 +188,7 @@ package final class RedisClusterClient: RedisClient {
             connection(to: redirection.address).send(
                 PendingRedisRequest(asked, redirections: part.redirections) { response in
                     guard case .reply(let replies) = response else { return part.completion(response) }
-                    part.completion(.reply(replies.alone(1, of: 2)))
+                    part.completion(.reply(replies.withoutFirst(of: asked.replies)))
                 })
         case nil:
             EventPoller.shared.schedule(after: .milliseconds(10)) { [weak self] in
