@@ -106,6 +106,11 @@ package final class RedisClusterClient: RedisClient {
         return owner.map { .one($0) } ?? .anywhere
     }
 
+    /// Each primary with a way to it alone; empty before there is a map.
+    package var servers: [(address: RedisAddress, connection: any RedisClient)] {
+        zip(map?.primaries ?? [], primaries).map { ($0, $1) }
+    }
+
     private var anyPrimary: RedisConnection { primaries.first { $0.isReady } ?? primaries[0] }
 
     /// Sends each part to the primary of its key.
