@@ -106,6 +106,11 @@ package final class RedisClusterClient: RedisClient {
         return owner.map { .one($0) } ?? .anywhere
     }
 
+    /// Each primary with a way to it alone; empty before there is a map.
+    package var servers: [(address: RedisAddress, connection: any RedisClient)] {
+        zip(map?.primaries ?? [], primaries).map { ($0, $1) }
+    }
+
     private var anyPrimary: RedisConnection { primaries.first { $0.isReady } ?? primaries[0] }
 
     /// Sends each part to the primary of its key.
@@ -140,6 +145,7 @@ package final class RedisClusterClient: RedisClient {
         _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
     ) -> Bool {
         pause.interrupt()
+        guard !request.batch.isIndivisible else { return redirectedWhole(request, replies, from: node) }
         let count = request.batch.replies
         let parts = (0..<count).map { replies.alone($0, of: count) }
         guard request.redirections < Self.maximumRedirections,
@@ -162,6 +168,20 @@ package final class RedisClusterClient: RedisClient {
         return true
     }
 
+    /// The reply to a later part is from the wrong server, too.
+    private func redirectedWhole(
+        _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
+    ) -> Bool {
+        guard request.redirections < Self.maximumRedirections, let message = replies.refusalMessage,
+            RedisError(refusal: message).isRedirection
+        else { return false }
+        redirect(
+            PendingRedisRequest(
+                request.batch, isRepeat: request.isRepeat, redirections: request.redirections + 1,
+                completion: request.completion), by: ClusterRedirection(message, from: node))
+        return true
+    }
+
     /// - Parameter redirection: `nil` while keys of one request are on two servers (`TRYAGAIN`).
     private func redirect(_ part: PendingRedisRequest, by redirection: ClusterRedirection?) {
         switch redirection?.kind {
@@ -173,7 +193,7 @@ package final class RedisClusterClient: RedisClient {
             connection(to: redirection.address).send(
                 PendingRedisRequest(asked, redirections: part.redirections) { response in
                     guard case .reply(let replies) = response else { return part.completion(response) }
-                    part.completion(.reply(replies.alone(1, of: 2)))
+                    part.completion(.reply(replies.withoutFirst(of: asked.replies)))
                 })
         case nil:
             EventPoller.shared.schedule(after: .milliseconds(10)) { [weak self] in

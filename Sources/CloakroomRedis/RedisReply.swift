@@ -170,6 +170,11 @@ package struct RedisReplyCursor: Sendable {
         return RedisReplyCursor(values: Array(values[starts[number]..<end]), text: text, second: 0, third: 0)
     }
 
+    /// All of so many replies but the first.
+    func withoutFirst(of count: Int) -> RedisReplyCursor {
+        RedisReplyCursor(joining: (1..<count).map { alone($0, of: count) })
+    }
+
     /// Up to three replies, each of them alone, as one.
     init(joining replies: [RedisReplyCursor]) {
         var values: [RedisValue] = []

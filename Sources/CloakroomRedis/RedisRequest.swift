@@ -15,6 +15,8 @@ package final class RedisRequest: Sendable {
     /// Whether it may be sent again, once, when its reply was lost with the connection: it only reads, or a second count
     /// does little harm. Never for refunds, locks and lines of the audit.
     let mayRepeat: Bool
+    /// Whether all of it has to go to the same server, on the same connection: what follows is about what was written.
+    let isIndivisible: Bool
 
     package convenience init(_ command: RedisCommand, mayRepeat: Bool = false) {
         self.init(bytes: command.bytes, replies: 1, slots: RequestSlots([command]), mayRepeat: mayRepeat)
@@ -32,8 +34,22 @@ package final class RedisRequest: Sendable {
         self.init([call], beside: command, mayRepeat: mayRepeat)
     }
 
+    /// A call, and a command that has to be run by the same server, behind it on the same connection, such as `WAIT`.
+    ///
+    /// - Parameter command: has no key, or one of the call's slot.
+    package convenience init(_ call: RedisScript.Call, followedBy command: RedisCommand) {
+        self.init([call], beside: command, isIndivisible: true)
+    }
+
     /// - Parameter calls: one or two, of one script.
-    package init(_ calls: [RedisScript.Call], beside command: RedisCommand? = nil, mayRepeat: Bool = false) {
+    package convenience init(_ calls: [RedisScript.Call], beside command: RedisCommand? = nil, mayRepeat: Bool = false)
+    {
+        self.init(calls, beside: command, mayRepeat: mayRepeat, isIndivisible: false)
+    }
+
+    private init(
+        _ calls: [RedisScript.Call], beside command: RedisCommand?, mayRepeat: Bool = false, isIndivisible: Bool
+    ) {
         precondition((1...2).contains(calls.count), "a request has one call or two")
         var bytes: [UInt8] = []
         callEnds = calls.map { call in
@@ -45,6 +61,7 @@ package final class RedisRequest: Sendable {
         replies = calls.count + (command == nil ? 0 : 1)
         slots = RequestSlots(calls.map(\.short) + (command.map { [$0] } ?? []))
         self.mayRepeat = mayRepeat
+        self.isIndivisible = isIndivisible
     }
 
     /// The same with the text of the script, for a server that does not know it; `nil` without a script.
@@ -58,7 +75,9 @@ package final class RedisRequest: Sendable {
             whole += script.whole(RedisCommand(bytes: Array(bytes[start..<end]))).bytes
             start = end
         }
-        return RedisRequest(bytes: whole + bytes[start...], replies: replies, slots: slots, mayRepeat: mayRepeat)
+        return RedisRequest(
+            bytes: whole + bytes[start...], replies: replies, slots: slots, mayRepeat: mayRepeat,
+            isIndivisible: isIndivisible)
     }
 
     /// One of its parts, in the order of the replies, as a request.
@@ -85,12 +104,13 @@ package final class RedisRequest: Sendable {
     /// The same behind a command without a key, as `ASKING`.
     func after(_ command: RedisCommand) -> RedisRequest {
         RedisRequest(
-            bytes: command.bytes + bytes, replies: replies + 1, slots: RequestSlots([]), mayRepeat: false)
+            bytes: command.bytes + bytes, replies: replies + 1, slots: RequestSlots([]), mayRepeat: false,
+            isIndivisible: isIndivisible)
     }
 
     private init(
         bytes: [UInt8], callEnds: [Int] = [], script: RedisScript? = nil, replies: Int, slots: RequestSlots,
-        mayRepeat: Bool
+        mayRepeat: Bool, isIndivisible: Bool = false
     ) {
         self.bytes = bytes
         self.callEnds = callEnds
@@ -98,6 +118,7 @@ package final class RedisRequest: Sendable {
         self.replies = replies
         self.slots = slots
         self.mayRepeat = mayRepeat
+        self.isIndivisible = isIndivisible
     }
 }
 

@@ -21,6 +21,37 @@ package final class RedisSentinels {
             self.addresses = addresses
             self.master = master
         }
+
+        /// To each sentinel.
+        fileprivate var connections: [RedisConnection.Options] {
+            addresses.map { address in
+                var connection = RedisConnection.Options(address: address)
+                connection.username = username
+                connection.password = password
+                connection.tls = tls
+                connection.timeout = timeout
+                return connection
+            }
+        }
+
+        /// Which server is the master, and by which failover.
+        fileprivate var request: RedisRequest {
+            RedisRequest(
+                RedisCommand(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", master]),
+                RedisCommand(["SENTINEL", "MASTER", master]), mayRepeat: true)
+        }
+    }
+
+    /// What one sentinel responds.
+    package struct Status: Sendable, Equatable {
+        package let sentinel: RedisAddress
+        /// The master that it names, or why it names none.
+        package let master: Result<RedisAddress, RedisError>
+
+        package init(sentinel: RedisAddress, master: Result<RedisAddress, RedisError>) {
+            self.sentinel = sentinel
+            self.master = master
+        }
     }
 
     /// A failover that a sentinel has begun: it was elected for it, and has told a replica to be the master.
@@ -59,23 +90,14 @@ package final class RedisSentinels {
     init(options: Options) {
         master = options.master
         timeout = options.timeout
-        let connections = options.addresses.map { address in
-            var connection = RedisConnection.Options(address: address)
-            connection.username = options.username
-            connection.password = options.password
-            connection.tls = options.tls
-            connection.timeout = options.timeout
-            return connection
-        }
+        let connections = options.connections
         requests = connections.map { RedisConnection(options: $0) }
         subscriptions = connections.map { options in
             var options = options
             options.channels = Self.switches + Self.promotions
             return RedisConnection(options: options)
         }
-        request = RedisRequest(
-            RedisCommand(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", options.master]),
-            RedisCommand(["SENTINEL", "MASTER", options.master]), mayRepeat: true)
+        request = options.request
         for connection in requests { connection.onReady = { [weak self] in self?.onNews?() } }
         for connection in subscriptions {
             // What was published while it was lost is not published again.
@@ -92,6 +114,26 @@ package final class RedisSentinels {
             // A sentinel that is connected to first may take as long again.
             EventPoller.shared.schedule(after: timeout * 2) { poll.finish() }
         }
+    }
+
+    /// Requests the master of each sentinel, all at once, and waits for all of them.
+    ///
+    /// - Returns: in the order of the addresses.
+    package static func statuses(_ options: Options) async -> [Status] {
+        let tasks = options.connections.map { server in
+            LoopActor.spawn {
+                let connection = RedisConnection(options: server)
+                defer { connection.close() }
+                await connection.settle(within: options.timeout)
+                let vote = await withCheckedContinuation { continuation in
+                    connection.send(options.request) { continuation.resume(returning: SentinelVote.reading($0)) }
+                }
+                return Status(sentinel: server.address, master: vote.map(\.master))
+            }
+        }
+        var statuses: [Status] = []
+        for task in tasks { statuses.append(await task.value) }
+        return statuses
     }
 
     func close() {

@@ -29,6 +29,25 @@ extension Settings.Redis {
         try client(writes: writes) { $0.timeout = max($0.timeout, timeout) }
     }
 
+    /// For a command.
+    ///
+    /// - Returns: `nil` without sentinels.
+    func sentinelsForPeople(atLeast timeout: Duration) throws(NoAuthoritiesError) -> RedisSentinels.Options? {
+        guard case .sentinels(let addresses, let master) = servers else { return nil }
+        return sentinels(addresses, master, max(self.timeout, timeout), try trust())
+    }
+
+    private func sentinels(
+        _ addresses: [RedisAddress], _ master: String, _ timeout: Duration, _ trust: RedisTLS?
+    ) -> RedisSentinels.Options {
+        var sentinels = RedisSentinels.Options(addresses: addresses, master: master)
+        sentinels.username = sentinelUsername
+        sentinels.password = sentinelPassword?.reveal()
+        sentinels.timeout = max(sentinels.timeout, timeout)
+        sentinels.tls = trust
+        return sentinels
+    }
+
     private func client(
         writes: Bool = true, _ change: (inout RedisConnection.Options) -> Void
     ) throws(NoAuthoritiesError) -> any RedisClient {
@@ -49,14 +68,9 @@ extension Settings.Redis {
             return RedisClusterClient(
                 options: RedisClusterClient.Options(nodes: nodes, server: options(to: nodes[0])))
         case .sentinels(let addresses, let master):
-            var sentinels = RedisSentinels.Options(addresses: addresses, master: master)
-            sentinels.username = sentinelUsername
-            sentinels.password = sentinelPassword?.reveal()
-            sentinels.timeout = max(sentinels.timeout, timeout)
-            sentinels.tls = trust
             return RedisFailoverClient(
                 options: RedisFailoverClient.Options(
-                    sentinels: sentinels, server: options(to: addresses[0]),
+                    sentinels: sentinels(addresses, master, timeout, trust), server: options(to: addresses[0]),
                     trialKey: writes ? "\(keyPrefix)trial:{\(randomBytes(8).hexadecimal)}:master" : nil))
         }
     }

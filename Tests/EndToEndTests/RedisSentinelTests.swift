@@ -32,6 +32,10 @@ extension EndToEnd {
                 try waitForCount()
                 let masters = stack.logLines("Redis has a master").map { $0["address"] as? String }
                 #expect(masters.count == 2 && masters.first == "127.0.0.1:\(cluster.servers[0])", "\(masters)")
+                cluster.kill(cluster.sentinels[2])
+                let doctor = try Command(["doctor", "--only", "redis", "--settings", stack.settingsFile])
+                let unusable = "1 of 3 sentinels name no master: 127.0.0.1:\(cluster.sentinels[2]) (unavailable)"
+                #expect(doctor.text.contains(unusable), "\(doctor.text)")
                 let record = try Command(["user", "get", "u_other", "--json", stack.settingsFile])
                 #expect(record.text.contains("\"disabled\":true"), "\(record.text)")
             }

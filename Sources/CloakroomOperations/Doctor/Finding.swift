@@ -33,6 +33,11 @@ package struct Finding: Sendable, Equatable {
         self.advice = advice
         self.command = command
     }
+
+    /// The same of one of several servers.
+    func named(_ server: String) -> Finding {
+        Finding(check, level, "\(server): \(found)", why, advice, command: command)
+    }
 }
 
 extension AWSError {

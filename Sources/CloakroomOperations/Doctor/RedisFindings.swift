@@ -7,6 +7,8 @@ package struct RedisObservations: Sendable {
     package var info: Result<String, RedisError>
     /// When Redis writes its data to disk, as CONFIG GET save has it; `nil` when it does not tell.
     package var save: String?
+    /// In seconds, as CONFIG GET min-replicas-max-lag has it; `nil` when it does not tell.
+    package var maximumLag: Int?
     /// Of one PING each.
     package var latencies: [Duration]
     /// What was refused of the workers' own scripts; `nil`: nothing, or none was run.
@@ -25,6 +27,8 @@ package struct RedisObservations: Sendable {
         self.script = script
         self.scriptWrote = scriptWrote
     }
+
+    package var isReachable: Bool { if case .success = info { true } else { false } }
 }
 
 /// Checks a Redis: limits, users' records and shared credentials live in it.
@@ -32,10 +36,26 @@ package struct RedisFindings {
     private let observations: RedisObservations
     private let settings: Settings
     private let check = CheckName.redis
+    /// In seconds; replicas report once a second. Redis' own default is 10.
+    private static let longestLag = 2
 
     package init(_ observations: RedisObservations, _ settings: Settings) {
         self.observations = observations
         self.settings = settings
+    }
+
+    /// Of one server, or of each primary of a cluster: what they have in common once, and the rest with the server's name.
+    package static func all(
+        _ servers: [(name: String, observations: RedisObservations)], _ settings: Settings
+    ) -> [Finding] {
+        let findings = servers.map { RedisFindings($0.observations, settings).all }
+        guard servers.count > 1 else { return findings.first ?? [] }
+        let reached = zip(servers, findings).filter(\.0.observations.isReachable).map(\.1)
+        let common = (reached.first ?? []).filter { finding in reached.allSatisfy { $0.contains(finding) } }
+        return common
+            + zip(servers, findings).flatMap { server, findings in
+                findings.filter { !common.contains($0) }.map { $0.named(server.name) }
+            }
     }
 
     package var all: [Finding] {
@@ -91,8 +111,7 @@ package struct RedisFindings {
     /// A master that is cut off from its replicas does not know that one of them has taken its place.
     private func replication(_ info: RedisInfo) -> Finding? {
         let replicas = info.number("connected_slaves") ?? 0
-        let isFailover = if case .sentinels = settings.redis.servers { true } else { false }
-        guard info["role"] == "master", isFailover || replicas > 0 else { return nil }
+        guard info["role"] == "master" else { return nil }
         // Redis has this line only when both settings are above 0 (`INFO`, min_slaves_good_slaves).
         if let good = info.number("min_slaves_good_slaves") {
             guard good > 0 else {
@@ -101,13 +120,23 @@ package struct RedisFindings {
                     why: "it refuses them all (NOREPLICAS): nothing is counted, nothing is vended",
                     advice: "start the replicas, or see in the master's log why they do not follow")
             }
-            return check.ok("\(good) of \(replicas) replicas are near enough for the master to take writes")
+            let found = "\(good) of \(replicas) replicas are near enough for the master to take writes"
+            guard let lag = observations.maximumLag, lag > Self.longestLag else { return check.ok(found) }
+            return check.warning(
+                "\(found), but min-replicas-max-lag is \(lag)",
+                why: "a master that was cut off takes writes for so many seconds, and they are lost if it was replaced",
+                advice: "set min-replicas-max-lag 1 in the master and in all replicas",
+                command: "redis-cli CONFIG SET min-replicas-max-lag 1")
         }
+        // Without a replica to take its place, a single server and a cluster's primary are not replaced.
+        let hasSentinels = if case .sentinels = settings.redis.servers { true } else { false }
+        guard hasSentinels || replicas > 0 else { return nil }
         return check.warning(
             "the master takes writes without a replica that follows",
             why: "a master that was replaced goes on counting until it hears of that, and all it counted is lost",
             advice: "set min-replicas-to-write 1 and min-replicas-max-lag 1 in the master and in all replicas",
-            command: "redis-cli CONFIG SET min-replicas-to-write 1 min-replicas-max-lag 1")
+            // Several settings in one command came with Redis 7.
+            command: "redis-cli CONFIG SET min-replicas-to-write 1 && redis-cli CONFIG SET min-replicas-max-lag 1")
     }
 
     private var script: Finding? {

@@ -14,7 +14,7 @@ package import CloakroomServer
 @LoopActor
 package struct Revocation {
     package enum RevocationError: Error, Sendable, Equatable {
-        case records(UserRecordError)
+        case records(RecordChangeError)
         case iam(AWSError)
         case policy(RevocationPolicy.PolicyError)
         /// Another revocation has been writing the policy for too long.
@@ -26,14 +26,19 @@ package struct Revocation {
 
     private let records: UserRecords
     private let requestDeadline: Duration
+    private let hasFailover: Bool
     private let now: @Sendable () -> Date
 
-    /// - Parameter requestDeadline: how long a request that was let in before may go on.
+    /// - Parameters:
+    ///   - requestDeadline: how long a request that was let in before may go on.
+    ///   - hasFailover: whether Redis is a Sentinel's or a cluster.
     package init(
-        records: UserRecords, requestDeadline: Duration = .zero, now: @escaping @Sendable () -> Date = { Date() }
+        records: UserRecords, requestDeadline: Duration = .zero, hasFailover: Bool = false,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.records = records
         self.requestDeadline = requestDeadline
+        self.hasFailover = hasFailover
         self.now = now
     }
 
@@ -43,19 +48,24 @@ package struct Revocation {
     /// counts as revoked too, and so does every sign-in of that time.
     ///
     /// - Parameter disables: whether nothing new is vended either.
-    /// - Returns: the time before which sessions count as revoked.
-    package func stopVending(to user: UserID, disables: Bool) async throws(RevocationError) -> Date {
+    /// - Returns: the time before which sessions count as revoked, and on how many replicas that is.
+    package func stopVending(
+        to user: UserID, disables: Bool
+    ) async throws(RevocationError) -> (time: Date, replication: RecordReplication?) {
         let time = now().addingTimeInterval(Double(requestDeadline.milliseconds) / 1000)
         var change = UserRecordChange()
         change.revokedBefore(time)
         if disables { change.disabled("revoked") }
-        do throws(UserRecordError) {
-            try await records.apply(change, to: user)
-            _ = try await records.dropCredentials(of: user)
+        let replication: RecordReplication?
+        do throws(RecordChangeError) {
+            replication = try await records.applyReplicated(change, to: user, hasFailover: hasFailover)
         } catch {
             throw .records(error)
         }
-        return time
+        do throws(UserRecordError) { _ = try await records.dropCredentials(of: user) } catch {
+            throw .records(.records(error))
+        }
+        return (time, replication)
     }
 
     /// Has IAM deny requests of the user's sessions from before that time; this takes up to minutes to hold everywhere.
@@ -105,7 +115,7 @@ package struct Revocation {
                     RedisCommand(["SET", lockKey, token, "NX", "PX", "60000"]))
                 if reply != .null { return true }
             } catch {
-                throw .records(.redis(error))
+                throw .records(.records(.redis(error)))
             }
             guard (try? await LoopActor.sleep(for: .milliseconds(250))) != nil else { return false }
         }

@@ -55,18 +55,21 @@ package final class UserRecords {
 
     /// Makes the record where there is none.
     package func apply(_ change: UserRecordChange, to user: UserID) async throws(UserRecordError) {
-        var change = change
-        change.updated(now())
-        try await write(change, user)
+        try await write(dated(change), user)
     }
 
     /// Changes a record, but makes none.
     ///
     /// - Returns: whether there is one.
     package func applyToExisting(_ change: UserRecordChange, of user: UserID) async throws(UserRecordError) -> Bool {
+        try await run(Self.existingScript, dated(change), user) == .integer(1)
+    }
+
+    /// The change with the time of now, as an operator's.
+    package func dated(_ change: UserRecordChange) -> UserRecordChange {
         var change = change
         change.updated(now())
-        return try await run(Self.existingScript, change, user) == .integer(1)
+        return change
     }
 
     /// Nothing is vended, uploaded or renewed for the user from now on.
@@ -83,17 +86,35 @@ package final class UserRecords {
         _ = try await run(Self.script, change, user)
     }
 
+    /// What writes a change, for a request of more than that.
+    package func call(writing change: UserRecordChange, _ user: UserID) -> RedisScript.Call {
+        call(Self.script, change, user)
+    }
+
+    /// Whether all fields are as a change has them.
+    package func holds(_ change: UserRecordChange, _ user: UserID) async throws(RedisError) -> Bool {
+        let fields = change.values.sorted { $0.key.rawValue < $1.key.rawValue }
+        let key = Self.key(of: user, prefix: keyPrefix)
+        let reply = try await redis.read(RedisCommand(["HMGET", key] + fields.map(\.key.rawValue)))
+        return reply == .array(fields.map { $0.value.map { .text(Array($0.utf8)) } ?? .null })
+    }
+
     private func run(
         _ script: RedisScript, _ change: UserRecordChange, _ user: UserID
     ) async throws(UserRecordError) -> RedisReply {
+        do throws(RedisError) { return try await redis.run(call(script, change, user)) } catch {
+            throw UserRecordError(error)
+        }
+    }
+
+    private func call(_ script: RedisScript, _ change: UserRecordChange, _ user: UserID) -> RedisScript.Call {
         var set: [String] = []
         var removed: [String] = []
         for (field, value) in change.values {
             if let value { set += [field.rawValue, value] } else { removed.append(field.rawValue) }
         }
-        let call = script.call(
+        return script.call(
             keys: [Self.key(of: user, prefix: keyPrefix)], arguments: [String(set.count)] + set + removed)
-        do throws(RedisError) { return try await redis.run(call) } catch { throw UserRecordError(error) }
     }
 
     /// The first argument tells how many of the others are names and values to set; the rest are names to remove.

@@ -10,6 +10,14 @@ extension Settings {
             case sentinels([RedisAddress], master: String)
             /// Nodes of a cluster, which name the others.
             case cluster([RedisAddress])
+
+            /// Whether a replica takes the place of a master that fails.
+            package var hasFailover: Bool {
+                switch self {
+                case .single: false
+                case .sentinels, .cluster: true
+                }
+            }
         }
 
         package var servers: Servers

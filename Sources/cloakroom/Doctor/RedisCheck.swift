@@ -14,7 +14,9 @@ struct RedisCheck {
     func findings() async -> [Finding] {
         let settings = dependencies.settings
         let redis: any RedisClient
+        let sentinels: [Finding]
         do {
+            sentinels = try await sentinelFindings()
             // How slow it is shall be told, not cut off.
             redis = try settings.redis.clientForPeople(
                 atLeast: .seconds(2), writes: !dependencies.options.isReadOnly)
@@ -26,14 +28,34 @@ struct RedisCheck {
         }
         defer { redis.close() }
         await redis.settle(within: .seconds(3))
-        var answers = RedisObservations(info: await info(redis))
-        if case .success = answers.info {
-            answers.save = await save(redis)
-            answers.latencies = await latencies(redis)
-            answers.scriptWrote = !dependencies.options.isReadOnly
-            answers.script = await script(redis)
+        var servers: [(name: String, observations: RedisObservations)] = []
+        for (address, server) in (redis as? RedisClusterClient)?.servers ?? [] {
+            servers.append(("\(address)", await observations(server)))
         }
-        return RedisFindings(answers, settings).all
+        if servers.isEmpty { servers = [("", await observations(redis))] }
+        // The keys of a cluster's scripts are where they are.
+        if servers.contains(where: { $0.observations.isReachable }) {
+            let refusal = await script(redis)
+            for index in servers.indices { servers[index].observations.script = refusal }
+        }
+        return sentinels + RedisFindings.all(servers, settings)
+    }
+
+    private func sentinelFindings() async throws(NoAuthoritiesError) -> [Finding] {
+        let redis = dependencies.settings.redis
+        guard let options = try redis.sentinelsForPeople(atLeast: .seconds(2)) else { return [] }
+        return SentinelFindings(await RedisSentinels.statuses(options), redis).all
+    }
+
+    /// Of one server, but for scripts.
+    private func observations(_ redis: any RedisClient) async -> RedisObservations {
+        var observations = RedisObservations(
+            info: await info(redis), scriptWrote: !dependencies.options.isReadOnly)
+        guard observations.isReachable else { return observations }
+        observations.save = await setting("save", redis)
+        observations.maximumLag = await setting("min-replicas-max-lag", redis).flatMap { Int($0) }
+        observations.latencies = await latencies(redis)
+        return observations
     }
 
     private func info(_ redis: any RedisClient) async -> Result<String, RedisError> {
@@ -48,8 +70,8 @@ struct RedisCheck {
     }
 
     /// Managed Redis mostly refuses CONFIG.
-    private func save(_ redis: any RedisClient) async -> String? {
-        guard case .array(let pair)? = try? await redis.send(RedisCommand(["CONFIG", "GET", "save"])), pair.count == 2,
+    private func setting(_ name: String, _ redis: any RedisClient) async -> String? {
+        guard case .array(let pair)? = try? await redis.send(RedisCommand(["CONFIG", "GET", name])), pair.count == 2,
             case .text(let value) = pair[1]
         else { return nil }
         return String(decoding: value, as: UTF8.self)

@@ -1,4 +1,5 @@
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomRedis
 import CloakroomServer
 
@@ -41,6 +42,9 @@ struct UserCommandLine {
                 return try await body(UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix))
             } catch let error as UserRecordError {
                 return Output.fail(Self.sentence(error, settings.redis))
+            } catch let error as RecordChangeError {
+                if case .records(let error) = error { return Output.fail(Self.sentence(error, settings.redis)) }
+                return Output.fail(error.sentence ?? "\(error)")
             } catch {
                 return Output.fail("\(error)")
             }

@@ -13,8 +13,11 @@ enum UserDisable: UserCommand {
             throw .usage("--reason takes one line of up to 200 bytes")
         }
         return line.withRecords { records in
-            try await records.disable(user, reason: reason)
-            if let replication = await records.replication(of: user) { Output.note(replication.sentence) }
+            var change = UserRecordChange()
+            change.disabled(reason)
+            let replication = try await records.applyReplicated(
+                change, to: user, hasFailover: line.settings.redis.servers.hasFailover)
+            if let replication { Output.note(replication.sentence) }
             return .success
         }
     }

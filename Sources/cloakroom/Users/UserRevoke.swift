@@ -33,16 +33,18 @@ enum UserRevoke: Command {
         let upstreams = applies ? Upstreams(of: settings) : nil
         let iam = try upstreams?.iam()
         try await upstreams?.credentials.require()
-        let revocation = Revocation(records: records, requestDeadline: settings.server.requestDeadline)
+        let revocation = Revocation(
+            records: records, requestDeadline: settings.server.requestDeadline,
+            hasFailover: settings.redis.servers.hasFailover)
         let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
         do throws(Revocation.RevocationError) {
-            let time = try await revocation.stopVending(to: user, disables: disables)
+            let (time, replication) = try await revocation.stopVending(to: user, disables: disables)
             Output.note(
                 disables
                     ? "\(user.text) is disabled: nothing is vended from now on"
                     : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
                         + "\(Self.firstSignIn(after: time)) are refused")
-            if let replication = await records.replication(of: user) { Output.note(replication.sentence) }
+            if let replication { Output.note(replication.sentence) }
             await noteUndated(user, records, settings)
             guard let iam else { return try printed(user, before: time, role) }
             let count = try await revocation.deny(
@@ -91,7 +93,7 @@ enum UserRevoke: Command {
     private static func sentence(_ failure: Revocation.RevocationError, _ role: String) -> String {
         let policy = "the policy \(RevocationPolicy.name) of the role \(role)"
         return switch failure {
-        case .records(let error): "\(error)"
+        case .records(let error): error.sentence ?? "\(error)"
         case .busy: "vending is stopped, but \(policy) is being written by another revocation; try again"
         case .iam(let fault) where fault.status == 0:
             "vending is stopped, but IAM does not respond (\(fault.code)); try again, or apply what revoke without "

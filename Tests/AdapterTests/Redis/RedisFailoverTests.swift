@@ -168,6 +168,24 @@ struct RedisFailoverTests {
         }
     }
 
+    @Test @LoopActor func `tells of each sentinel what it responds`() async throws {
+        let cluster = try await onThread { try RedisSentinelServers(replicas: 0, sentinels: 3) }
+        try await withRedis("") {
+            $0.address = .internet(host: "127.0.0.1", port: cluster.sentinels[1])
+        } _: { sentinel in
+            _ = try await sentinel.send(RedisCommand(["ACL", "SETUSER", "default", ">word"]))
+        }
+        try await onThread { cluster.kill(cluster.sentinels[2]) }
+        let addresses = cluster.sentinels.map { RedisAddress.internet(host: "127.0.0.1", port: $0) }
+        var options = RedisSentinels.Options(addresses: addresses, master: RedisSentinelServers.master)
+        options.timeout = .seconds(2)
+        let works = Result<RedisAddress, RedisError>.success(.internet(host: "127.0.0.1", port: cluster.servers[0]))
+        let expected = [works, .failure(.refused(code: "NOAUTH")), .failure(.unavailable)]
+        #expect(await RedisSentinels.statuses(options).map(\.master) == expected)
+        options.master = "other"
+        #expect(await RedisSentinels.statuses(options)[0].master == .failure(.refused(code: "NOMASTER")))
+    }
+
     @Test(arguments: ["localhost", "127.0.0.1"])
     @LoopActor func `with TLS the certificate must be for the name that sentinels announce`(announced: String)
         async throws

@@ -57,7 +57,7 @@ struct RevocationTests {
                 _ = await redis.outcome("SET", key, "x")
             }
             let users = try ["u_1", "u_2", "u_3"].map { try #require(UserID($0)) }
-            let before = try await revocation.stopVending(to: users[0], disables: true)
+            let before = try await revocation.stopVending(to: users[0], disables: true).time
             #expect(before == time)
             let record = try #require(try await records.wholeRecord(of: users[0]))
             #expect(record.isDisabled && record.disabledReason == "revoked" && record.revokedBefore == time)
@@ -99,7 +99,7 @@ struct RevocationTests {
             let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
             let revocation = Revocation(records: records, requestDeadline: .seconds(15), now: { time })
             let user = try #require(UserID("u_1"))
-            let before = try await revocation.stopVending(to: user, disables: disables)
+            let before = try await revocation.stopVending(to: user, disables: disables).time
             #expect(before == time.addingTimeInterval(15))
             let record = try await records.record(of: user)
             #expect(record?.revokedBefore == before && record?.isDisabled == disables)

@@ -82,6 +82,41 @@ struct RedisFindingsTests {
         #expect(lines.contains(expected), "\(lines)")
     }
 
+    @Test(arguments: [(1, "ok"), (2, "ok"), (3, "warning"), (10, "warning")])
+    func `warns of replicas that may be far behind`(lag: Int, level: String) throws {
+        let info = Self.info.replacing(
+            "role:master", with: "role:master\r\nconnected_slaves:2\r\nmin_slaves_good_slaves:2")
+        var observations = RedisObservations(info: .success(info), save: "")
+        observations.maximumLag = lag
+        let finding = try #require(
+            RedisFindings(observations, try settings(smallest())).all.first { $0.found.contains("near enough") })
+        #expect(finding.level.rawValue == level)
+        #expect(finding.found.hasSuffix("min-replicas-max-lag is \(lag)") == (level == "warning"))
+    }
+
+    /// `CONFIG SET a 1 b 2` came with Redis 7.
+    @Test func `sets one thing with each command`() throws {
+        let info = Self.info.replacing("role:master", with: "role:master\r\nconnected_slaves:2")
+        let findings = RedisFindings(RedisObservations(info: .success(info), save: ""), try settings(smallest())).all
+        let command = findings.compactMap(\.command).first { $0.contains("min-replicas") }
+        #expect(
+            command == "redis-cli CONFIG SET min-replicas-to-write 1 && redis-cli CONFIG SET min-replicas-max-lag 1")
+    }
+
+    @Test func `says once what all primaries of a cluster have in common, and names those that differ`() throws {
+        let old = Self.info.replacing("redis_version:7.0.15", with: "redis_version:6.0.16")
+        let servers = [
+            ("a:1", Result<String, RedisError>.success(Self.info)), ("b:1", .success(old)), ("c:1", .failure(.timeout)),
+        ]
+        .map { name, info in (name: name, observations: RedisObservations(info: info, save: "")) }
+        #expect(
+            RedisFindings.all(servers, try settings(smallest())).lines == [
+                "ok: scripts run and write", "ok: eviction policy is noeviction", "ok: 1 % of maxmemory are in use",
+                "ok: users' records are kept in an append-only file", "ok: a:1: Redis 7.0.15",
+                "warning: b:1: Redis 6.0.16", "error: c:1: Redis does not respond: timeout",
+            ])
+    }
+
     @Test func `minds lost records only where there are records`() throws {
         let changes = [
             ("maxmemory_policy:noeviction", "maxmemory_policy:allkeys-lfu"), ("aof_enabled:1", "aof_enabled:0"),
