@@ -8,16 +8,23 @@ final class InterruptiblePause {
 
     func interrupt() {
         isInterrupted = true
-        sleeping?.resume()
-        sleeping = nil
+        resume()
     }
 
-    func wait(_ pause: Duration) async {
+    /// - Returns: whether news has ended it.
+    @discardableResult
+    func wait(_ pause: Duration) async -> Bool {
         if !isInterrupted {
-            let alarm = EventPoller.shared.schedule(after: pause) { [weak self] in self?.interrupt() }
+            let alarm = EventPoller.shared.schedule(after: pause) { [weak self] in self?.resume() }
             await withCheckedContinuation { sleeping = $0 }
             EventPoller.shared.cancel(alarm)
         }
-        isInterrupted = false
+        defer { isInterrupted = false }
+        return isInterrupted
+    }
+
+    private func resume() {
+        sleeping?.resume()
+        sleeping = nil
     }
 }

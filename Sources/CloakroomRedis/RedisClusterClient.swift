@@ -6,8 +6,8 @@ package import CloakroomLoop
 /// asked for it, because one that was cut off from the others does not know of a failover (redis.io, "Redis cluster
 /// specification").
 ///
-/// A request whose keys lie on several primaries goes to all of them in the same turn of the loop, and is answered when
-/// each has; it fails with the first that fails.
+/// A request whose keys lie on several primaries goes to all of them in the same turn of the loop. It fails when all of
+/// them fail; of fewer, the reply says which part is lost.
 @LoopActor
 package final class RedisClusterClient: RedisClient {
     package struct Options: Sendable {
@@ -19,8 +19,6 @@ package final class RedisClusterClient: RedisClient {
         package var checkInterval: Duration = .seconds(10)
         /// Between two looks while a slot has no server, or its server no connection.
         package var retryInterval: Duration = .milliseconds(250)
-        /// How long a node may take to give its map.
-        package var mapTimeout: Duration = .milliseconds(250)
 
         package init(nodes: [RedisAddress], server: RedisConnection.Options) {
             self.nodes = nodes
@@ -28,37 +26,45 @@ package final class RedisClusterClient: RedisClient {
         }
     }
 
-    /// How often a request is sent elsewhere, before it gets the refusal.
-    private static let maximumRedirections = 5
-    /// How many nodes are asked for their map at once.
-    private static let nodesAsked = 5
-    /// The least time between two looks: while slots move, every request may be redirected.
-    private static let leastInterval: Duration = .milliseconds(20)
+    /// How long a request is sent elsewhere, before it gets the refusal.
+    private static let redirectionTimeout: Duration = .milliseconds(500)
+    /// The least time between two looks: while slots move, every request may be redirected. It doubles while news goes on.
+    private static let leastIntervals = (first: Duration.milliseconds(20), last: Duration.milliseconds(100))
     private static let asking = RedisCommand(["ASKING"])
 
     private let options: Options
+    private let nodes: ClusterNodes
+    private let connections: ClusterServers
     private var map: SlotMap?
+    /// How many maps there have been.
+    private var mapNumber = 0
     /// In the order of the map's.
     private var primaries: [RedisConnection] = []
-    /// Those, and servers that requests were redirected to since the map was read.
-    private var connections: [RedisAddress: RedisConnection] = [:]
     private var reason = RedisError.unavailable
     private var waiting: WaitingRequests
     private let pause = InterruptiblePause()
     private var isClosed = false
     private var settling: CheckedContinuation<Void, Never>?
-    private let request = RedisRequest(
-        RedisCommand(["CLUSTER", "SLOTS"]), RedisCommand(["CLUSTER", "INFO"]), mayRepeat: true)
 
     package var onRepeat: (@LoopActor () -> Void)?
-    /// Called when the map is another than before.
+    /// Called when the primaries are others than before.
     package var onMap: (@LoopActor ([RedisAddress]) -> Void)?
 
     package init(options: Options) {
         self.options = options
+        nodes = ClusterNodes(configured: options.nodes, options: options.server)
+        connections = ClusterServers(options: options.server)
         waiting = WaitingRequests(limit: options.server.maximumPending)
+        connections.onConnection = { [weak self] in self?.serve($0, at: $1) }
         EventPoller.shared.schedule(after: options.server.timeout) { [weak self] in self?.stopWaiting() }
         LoopActor.spawn { await self.follow() }
+    }
+
+    private func serve(_ connection: RedisConnection, at address: RedisAddress) {
+        connection.onRepeat = { [weak self] in self?.onRepeat?() }
+        connection.onLoss = { [weak self] _ in self?.pause.interrupt() }
+        connection.onReady = { [weak self] in self?.pause.interrupt() }
+        connection.onRedirection = { [weak self] in self?.redirected($0, $1, from: address) ?? false }
     }
 
     // MARK: Requests
@@ -107,7 +113,7 @@ package final class RedisClusterClient: RedisClient {
     }
 
     /// Each primary with a way to it alone; empty before there is a map.
-    package var servers: [(address: RedisAddress, connection: any RedisClient)] {
+    package var servers: [(address: RedisAddress, connection: RedisConnection)] {
         zip(map?.primaries ?? [], primaries).map { ($0, $1) }
     }
 
@@ -117,23 +123,24 @@ package final class RedisClusterClient: RedisClient {
     private func scatter(_ request: PendingRedisRequest) {
         let gathering = GatheredReplies(count: request.batch.replies, request.completion)
         for number in 0..<request.batch.replies {
-            send(
-                PendingRedisRequest(request.batch.part(number), isRepeat: request.isRepeat) { response in
-                    gathering.add(response, number)
-                })
+            send(request.part(number) { gathering.add($0, number) })
         }
     }
 
-    /// Through the keys of one primary after the other; the cursor says which, and how far.
+    /// Through the keys of one primary after the other; the cursor says of which map, which, and how far.
+    ///
+    /// - Throws: also when slots have got other servers since the first step: their keys may come from none.
     package func scan(
         from cursor: String, matching pattern: String
     ) async throws(RedisError) -> (keys: [String], next: String) {
-        let parts = cursor.split(separator: ":").map(String.init)
-        let number = parts.count == 2 ? Int(parts[0]) ?? 0 : 0
-        guard primaries.indices.contains(number) else { throw reason }
-        let (keys, next) = try await primaries[number].scan(from: parts.last ?? "0", matching: pattern)
-        if next != "0" { return (keys, "\(number):\(next)") }
-        return (keys, number + 1 < primaries.count ? "\(number + 1):0" : "0")
+        let parts = cursor == "0" ? [String(mapNumber), "0", "0"] : cursor.split(separator: ":").map(String.init)
+        guard parts.count == 3, let number = Int(parts[1]) else { throw .refused(code: "MALFORMED") }
+        guard !primaries.isEmpty else { throw reason }
+        guard parts[0] == String(mapNumber), primaries.indices.contains(number) else { throw .refused(code: "MOVED") }
+        let (keys, next) = try await primaries[number].scan(from: parts[2], matching: pattern)
+        guard parts[0] == String(mapNumber) else { throw .refused(code: "MOVED") }
+        if next != "0" { return (keys, "\(parts[0]):\(number):\(next)") }
+        return (keys, number + 1 < primaries.count ? "\(parts[0]):\(number + 1):0" : "0")
     }
 
     // MARK: Redirections
@@ -144,23 +151,26 @@ package final class RedisClusterClient: RedisClient {
     private func redirected(
         _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
     ) -> Bool {
-        pause.interrupt()
-        guard !request.batch.isIndivisible else { return redirectedWhole(request, replies, from: node) }
         let count = request.batch.replies
-        let parts = (0..<count).map { replies.alone($0, of: count) }
-        guard request.redirections < Self.maximumRedirections,
-            parts.contains(where: { $0.refusal?.isRedirection == true })
+        // Of one that is indivisible the other replies are from the wrong server, too.
+        let isWhole = count == 1 || request.batch.isIndivisible
+        let parts = isWhole ? [replies] : (0..<count).map { replies.alone($0, of: count) }
+        if parts.contains(where: { $0.refusal?.saysThatMapIsOld == true }) { pause.interrupt() }
+        guard !request.isAsked, parts.contains(where: { $0.refusal?.isRedirection == true }),
+            let request = request.redirected(within: Self.redirectionTimeout)
         else { return false }
-        let gathering = GatheredReplies(count: parts.count, request.completion)
+        guard !isWhole else {
+            redirect(request, by: replies.refusalMessage, from: node)
+            return true
+        }
+        let gathering = GatheredReplies(count: count, request.completion)
         for (number, reply) in parts.enumerated() {
-            var part = PendingRedisRequest(
-                request.batch.part(number), isRepeat: request.isRepeat, redirections: request.redirections + 1
-            ) { gathering.add($0, number) }
-            if let message = reply.refusalMessage, RedisError(refusal: message).isRedirection {
-                redirect(part, by: ClusterRedirection(message, from: node))
+            var part = request.part(number) { gathering.add($0, number) }
+            if reply.refusal?.isRedirection == true {
+                redirect(part, by: reply.refusalMessage, from: node)
             } else if reply.refusal == .refused(code: "NOSCRIPT"), let whole = part.batch.whole {
                 part.batch = whole
-                connection(to: node).send(part)
+                connections[node].send(part)
             } else {
                 gathering.add(.reply(reply), number)
             }
@@ -168,133 +178,82 @@ package final class RedisClusterClient: RedisClient {
         return true
     }
 
-    /// The reply to a later part is from the wrong server, too.
-    private func redirectedWhole(
-        _ request: PendingRedisRequest, _ replies: RedisReplyCursor, from node: RedisAddress
-    ) -> Bool {
-        guard request.redirections < Self.maximumRedirections, let message = replies.refusalMessage,
-            RedisError(refusal: message).isRedirection
-        else { return false }
-        redirect(
-            PendingRedisRequest(
-                request.batch, isRepeat: request.isRepeat, redirections: request.redirections + 1,
-                completion: request.completion), by: ClusterRedirection(message, from: node))
-        return true
-    }
-
-    /// - Parameter redirection: `nil` while keys of one request are on two servers (`TRYAGAIN`).
-    private func redirect(_ part: PendingRedisRequest, by redirection: ClusterRedirection?) {
-        switch redirection?.kind {
-        case .moved?: if let redirection { connection(to: redirection.address).send(part) }
-        case .ask?:
-            guard let redirection else { return }
-            // The server may not know the script: it has had none of the slot's requests yet.
-            let asked = (part.batch.whole ?? part.batch).after(Self.asking)
-            connection(to: redirection.address).send(
-                PendingRedisRequest(asked, redirections: part.redirections) { response in
-                    guard case .reply(let replies) = response else { return part.completion(response) }
-                    part.completion(.reply(replies.withoutFirst(of: asked.replies)))
-                })
-        case nil:
-            EventPoller.shared.schedule(after: .milliseconds(10)) { [weak self] in
-                if let self { send(part) } else { part.completion(.failure(.unavailable)) }
+    private func redirect(_ request: PendingRedisRequest, by message: String?, from node: RedisAddress) {
+        guard let redirection = message.flatMap({ ClusterRedirection($0, from: node) }) else {
+            // TRYAGAIN: keys of one request are on two servers.
+            return after(request.redirectionPause, request) { [weak self] in self?.send(request) }
+        }
+        switch redirection.kind {
+        case .moved:
+            let target = redirection.address
+            guard request.redirections > 1 else { return connections.redirectionTarget(target).send(request) }
+            // Two servers that each name the other are of two minds for a moment.
+            after(request.redirectionPause, request) { [weak self] in
+                self?.connections.redirectionTarget(target).send(request)
             }
+        case .ask: ask(request, redirection.address)
         }
     }
 
-    private func connection(to address: RedisAddress) -> RedisConnection {
-        if let known = connections[address] { return known }
-        var server = options.server
-        server.address = address
-        let new = RedisConnection(options: server)
-        new.onRepeat = { [weak self] in self?.onRepeat?() }
-        new.onLoss = { [weak self] _ in self?.pause.interrupt() }
-        new.onReady = { [weak self] in self?.pause.interrupt() }
-        new.onRedirection = { [weak self] in self?.redirected($0, $1, from: address) ?? false }
-        connections[address] = new
-        return new
+    private func after(_ pause: Duration, _ request: PendingRedisRequest, _ body: @escaping @LoopActor () -> Void) {
+        EventPoller.shared.schedule(after: pause) { [weak self] in
+            if let self, !isClosed { body() } else { request.completion(.failure(.unavailable)) }
+        }
+    }
+
+    /// Sends a request to the server that its slot is moving to.
+    private func ask(_ request: PendingRedisRequest, _ address: RedisAddress) {
+        // That server may not know the script: it has had none of the slot's requests yet.
+        let batch = (request.batch.whole ?? request.batch).after(Self.asking)
+        let asked = request.asked(batch) { [weak self] response in
+            guard case .reply(let replies) = response else { return request.completion(response) }
+            let own = replies.withoutFirst(of: batch.replies)
+            if own.refusal?.isRedirection == true, self?.redirected(request, own, from: address) == true { return }
+            request.completion(.reply(own))
+        }
+        connections.redirectionTarget(address).send(asked)
     }
 
     // MARK: The map
 
     /// Reads the map until this is closed: at once when there is news, and from time to time.
     private func follow() async {
+        var least = Self.leastIntervals.first
         while !isClosed {
             let isWhole = await refresh()
             settled()
             let interval = isWhole ? options.checkInterval : options.retryInterval
-            try? await LoopActor.sleep(for: Self.leastInterval)
-            await pause.wait(interval * Double.random(in: 0.5...1))
+            try? await LoopActor.sleep(for: least)
+            let isNews = await pause.wait(interval * Double.random(in: 0.5...1))
+            least = isNews ? min(least * 2, Self.leastIntervals.last) : Self.leastIntervals.first
         }
     }
 
     /// - Returns: whether each slot has a server that requests can go to.
     private func refresh() async -> Bool {
-        let maps = await maps()
+        let known = servers.map { ($0.address, $0.connection) }
+        let maps = await nodes.maps(
+            ready: known.filter(\.1.isReady), others: known.filter { !$0.1.isReady }.map(\.0))
         guard !isClosed else { return false }
-        let best = maps.compactMap { try? $0.get() }
-            .max { ($0.isServing ? 1 : 0, $0.epoch) < ($1.isServing ? 1 : 0, $1.epoch) }
-        guard let best else {
-            for case .failure(let error) in maps { if case .refused = error { reason = error } }
+        guard let map = SlotMap.mostAgreed(maps.compactMap { try? $0.get() }) else {
+            let refusals = maps.compactMap { if case .failure(.refused(let code)) = $0 { code } else { nil } }
+            reason = refusals.first.map { .refused(code: $0) } ?? .unavailable
             return false
         }
-        adopt(best)
-        return best.isServing && primaries.allSatisfy(\.isReady)
+        adopt(map)
+        return map.isServing && map.isWhole && primaries.allSatisfy(\.isReady)
     }
 
     private func adopt(_ new: SlotMap) {
-        let isOther = new.primaries != map?.primaries
+        let former = map
         map = new
-        primaries = new.primaries.map { connection(to: $0) }
-        let former = connections.filter { !new.primaries.contains($0.key) }
-        for (address, connection) in former {
-            connections[address] = nil
-            connection.close { [weak self] request in
-                if let self { send(request) } else { request.completion(.failure(.unavailable)) }
-            }
+        primaries = new.primaries.map { connections[$0] }
+        if former?.hasSameOwners(as: new) != true { mapNumber += 1 }
+        connections.keep(new.primaries) { [weak self] request in
+            if let self { send(request) } else { request.completion(.failure(.unavailable)) }
         }
         for request in waiting.take() { send(request) }
-        if isOther { onMap?(new.primaries) }
-    }
-
-    /// Of some nodes, all asked at once.
-    private func maps() async -> [Result<SlotMap, RedisError>] {
-        let known = (map?.primaries ?? []).shuffled() + options.nodes.shuffled()
-        var asked: [RedisAddress] = []
-        for address in known where !asked.contains(address) && asked.count < Self.nodesAsked { asked.append(address) }
-        var extra: [RedisConnection] = []
-        let servers = asked.map { address in
-            if let connection = connections[address] { return (address, connection) }
-            var server = options.server
-            server.address = address
-            server.keepsSpare = false
-            let connection = RedisConnection(options: server)
-            extra.append(connection)
-            return (address, connection)
-        }
-        defer { for connection in extra { connection.close() } }
-        return await withCheckedContinuation { continuation in
-            let poll = MapPoll(nodes: servers.count) { continuation.resume(returning: $0) }
-            for (address, connection) in servers {
-                connection.send(request) { response in poll.add(Self.map(response, from: address)) }
-            }
-            EventPoller.shared.schedule(after: options.mapTimeout) { poll.finish() }
-        }
-    }
-
-    private static func map(_ response: RedisResponse, from node: RedisAddress) -> Result<SlotMap, RedisError> {
-        guard case .reply(var cursor) = response else {
-            if case .failure(let error) = response { return .failure(error) }
-            return .failure(.unavailable)
-        }
-        if let refusal = cursor.refusal {
-            // "This instance has cluster support disabled" has no word of its own.
-            return .failure(refusal == .refused(code: "ERR") ? .refused(code: "NOCLUSTER") : refusal)
-        }
-        let slots = RedisReply(&cursor)
-        cursor.goTo(reply: 1)
-        return SlotMap(slots: slots, info: RedisReply(&cursor), from: node).map { .success($0) }
-            ?? .failure(.refused(code: "MALFORMED"))
+        if new.primaries != former?.primaries { onMap?(new.primaries) }
     }
 
     // MARK: The beginning and the end
@@ -311,7 +270,8 @@ package final class RedisClusterClient: RedisClient {
     package func close() {
         isClosed = true
         reason = .unavailable
-        for connection in connections.values { connection.close() }
+        connections.close()
+        nodes.close()
         stopWaiting()
         settled()
         pause.interrupt()
@@ -325,45 +285,4 @@ package final class RedisClusterClient: RedisClient {
     private func stopWaiting() {
         for request in waiting.end() { request.completion(.failure(reason)) }
     }
-}
-
-/// The replies to the parts of a request, until all are there.
-@LoopActor
-private final class GatheredReplies {
-    private var replies: [RedisReplyCursor?]
-    private var missing: Int
-    private var completion: (@LoopActor (RedisResponse) -> Void)?
-
-    init(count: Int, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
-        replies = Array(repeating: nil, count: count)
-        missing = count
-        self.completion = completion
-    }
-
-    func add(_ response: RedisResponse, _ number: Int) {
-        guard case .reply(let reply) = response else { return completion.take()?(response) ?? () }
-        replies[number] = reply
-        missing -= 1
-        if missing == 0 { completion.take()?(.reply(RedisReplyCursor(joining: replies.compactMap { $0 }))) }
-    }
-}
-
-/// The maps of one round.
-@LoopActor
-private final class MapPoll {
-    private let nodes: Int
-    private var maps: [Result<SlotMap, RedisError>] = []
-    private var completion: (@LoopActor ([Result<SlotMap, RedisError>]) -> Void)?
-
-    init(nodes: Int, _ completion: @escaping @LoopActor ([Result<SlotMap, RedisError>]) -> Void) {
-        self.nodes = nodes
-        self.completion = completion
-    }
-
-    func add(_ map: Result<SlotMap, RedisError>) {
-        maps.append(map)
-        if maps.count == nodes { finish() }
-    }
-
-    func finish() { completion.take()?(maps) }
 }

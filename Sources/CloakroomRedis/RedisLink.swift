@@ -1,33 +1,6 @@
 import CloakroomCLinux
 import CloakroomLoop
 
-/// A request of the connection's, on its way or waiting for a link.
-struct PendingRedisRequest {
-    var batch: RedisRequest
-    let completion: @LoopActor (RedisResponse) -> Void
-    /// Whether this is the second time that it is sent.
-    var isRepeat = false
-    /// How often a server of a cluster has sent it elsewhere.
-    var redirections = 0
-
-    init(
-        _ batch: RedisRequest, isRepeat: Bool = false, redirections: Int = 0,
-        completion: @escaping @LoopActor (RedisResponse) -> Void
-    ) {
-        self.batch = batch
-        self.completion = completion
-        self.isRepeat = isRepeat
-        self.redirections = redirections
-    }
-
-    var mayRepeat: Bool { batch.mayRepeat && !isRepeat }
-
-    /// The second time.
-    var again: PendingRedisRequest {
-        PendingRedisRequest(batch, isRepeat: true, redirections: redirections, completion: completion)
-    }
-}
-
 /// What a server publishes on a channel.
 struct RedisMessage: Sendable, Equatable {
     let channel: String

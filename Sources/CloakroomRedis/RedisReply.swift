@@ -16,6 +16,7 @@ package enum RedisReply: Sendable, Equatable {
         case .null: self = .null
         case .status(let text): self = .status(String(decoding: cursor.bytes(of: text), as: UTF8.self))
         case .error(let text): self = .error(String(decoding: cursor.bytes(of: text), as: UTF8.self))
+        case .lost(let error): self = .error(error.label.uppercased())
         }
     }
 }
@@ -69,7 +70,10 @@ package enum RedisError: Error, Sendable, Equatable {
     }
 
     /// Whether it says something about where a cluster has its keys.
-    var isOfCluster: Bool { isRedirection || self == .refused(code: "CLUSTERDOWN") }
+    var isOfCluster: Bool { isRedirection || saysThatMapIsOld }
+
+    /// Whether a cluster's slots have other servers than its client thought.
+    var saysThatMapIsOld: Bool { [.refused(code: "MOVED"), .refused(code: "CLUSTERDOWN")].contains(self) }
 
     /// The label in metrics.
     package var label: String {
@@ -91,6 +95,8 @@ package enum RedisValue: Sendable, Equatable {
     case null
     case status(Text)
     case error(Text)
+    /// There is no reply to this part of a request, while others have theirs.
+    case lost(RedisError)
 
     /// Where a reply's bytes lie; ``RedisReplyCursor/bytes(of:)`` gives them.
     package struct Text: Sendable, Equatable {
@@ -112,7 +118,7 @@ package enum RedisValue: Sendable, Equatable {
         case .text(let text): .text(text.moved(by: offset))
         case .status(let text): .status(text.moved(by: offset))
         case .error(let text): .error(text.moved(by: offset))
-        case .integer, .array, .null: self
+        case .integer, .array, .null, .lost: self
         }
     }
 }
@@ -152,10 +158,13 @@ package struct RedisReplyCursor: Sendable {
         self.text[Int(text.start)..<Int(text.start) + Int(text.count)]
     }
 
-    /// What the server says instead of a reply, before any of that is read.
-    package var refusal: RedisError? { refusalMessage.map { RedisError(refusal: $0) } }
+    /// What the server says instead of a reply, or why there is none, before any of that is read.
+    package var refusal: RedisError? {
+        if position < values.count, case .lost(let error) = values[position] { return error }
+        return refusalMessage.map { RedisError(refusal: $0) }
+    }
 
-    /// The same in its own words.
+    /// The server's own words.
     var refusalMessage: String? {
         guard position < values.count, case .error(let message) = values[position] else { return nil }
         return String(decoding: bytes(of: message), as: UTF8.self)
@@ -174,6 +183,9 @@ package struct RedisReplyCursor: Sendable {
     func withoutFirst(of count: Int) -> RedisReplyCursor {
         RedisReplyCursor(joining: (1..<count).map { alone($0, of: count) })
     }
+
+    /// Of a part that has no reply.
+    init(lost error: RedisError) { self.init(values: [.lost(error)], text: [], second: 0, third: 0) }
 
     /// Up to three replies, each of them alone, as one.
     init(joining replies: [RedisReplyCursor]) {

@@ -104,7 +104,7 @@ package final class RedisRequest: Sendable {
     /// The same behind a command without a key, as `ASKING`.
     func after(_ command: RedisCommand) -> RedisRequest {
         RedisRequest(
-            bytes: command.bytes + bytes, replies: replies + 1, slots: RequestSlots([]), mayRepeat: false,
+            bytes: command.bytes + bytes, replies: replies + 1, slots: RequestSlots([]), mayRepeat: mayRepeat,
             isIndivisible: isIndivisible)
     }
 

@@ -1,9 +1,11 @@
 /// Which server has each slot of a cluster, as one of its nodes says.
 struct SlotMap: Sendable, Equatable {
-    /// The primaries, each once.
+    /// The primaries, each once, in the same order whatever node says it.
     let primaries: [RedisAddress]
     /// Of each slot, where its primary is among them; -1 for a slot that no server has.
     private let owners: [Int16]
+    /// Whether each slot has a server.
+    let isWhole: Bool
     /// Grows with each failover that the node knows of.
     let epoch: Int
     /// Whether the node takes requests, by its own word.
@@ -16,20 +18,24 @@ struct SlotMap: Sendable, Equatable {
     /// - Returns: `nil` for what is no map.
     init?(slots: RedisReply, info: RedisReply, from node: RedisAddress) {
         guard case .array(let ranges) = slots else { return nil }
-        var primaries: [RedisAddress] = []
-        var owners = [Int16](repeating: -1, count: HashSlot.count)
+        var parts: [(slots: ClosedRange<Int>, address: RedisAddress)] = []
         for range in ranges {
-            guard case .array(let parts) = range, parts.count >= 3, case .integer(let first) = parts[0],
-                case .integer(let last) = parts[1], 0 <= first, first <= last, last < HashSlot.count,
-                let address = Self.address(parts[2], of: node)
+            guard case .array(let fields) = range, fields.count >= 3, case .integer(let first) = fields[0],
+                case .integer(let last) = fields[1], 0 <= first, first <= last, last < HashSlot.count,
+                case .array(let server) = fields[2], server.count >= 2, case .integer(let number) = server[1],
+                let port = UInt16(exactly: number), port > 0
             else { return nil }
-            let index = primaries.firstIndex(of: address) ?? primaries.count
-            if index == primaries.count { primaries.append(address) }
-            for slot in first...last { owners[slot] = Int16(index) }
+            guard let host = Self.host(of: server, from: node) else { continue }
+            parts.append((first...last, .internet(host: host, port: port)))
         }
+        let primaries = Set(parts.map(\.address)).sorted { "\($0)" < "\($1)" }
         guard !primaries.isEmpty, primaries.count <= Int(Int16.max) else { return nil }
+        let numbers = Dictionary(uniqueKeysWithValues: primaries.enumerated().map { ($1, Int16($0)) })
+        var owners = [Int16](repeating: -1, count: HashSlot.count)
+        for (slots, address) in parts { for slot in slots { owners[slot] = numbers[address] ?? -1 } }
         self.primaries = primaries
         self.owners = owners
+        isWhole = !owners.contains(-1)
         let state = Self.fields(info)
         epoch = state["cluster_current_epoch"].flatMap { Int($0) } ?? 0
         isServing = state["cluster_state"] == "ok"
@@ -41,15 +47,35 @@ struct SlotMap: Sendable, Equatable {
         return owner < 0 ? nil : Int(owner)
     }
 
-    /// `[host or null, port, …]`: the preferred name, which a certificate has to be for.
-    private static func address(_ server: RedisReply, of node: RedisAddress) -> RedisAddress? {
-        guard case .array(let parts) = server, parts.count >= 2, case .integer(let number) = parts[1],
-            let port = UInt16(exactly: number), port > 0
-        else { return nil }
-        var host = ""
-        if case .text(let bytes) = parts[0] { host = String(decoding: bytes, as: UTF8.self) }
-        if host.isEmpty || host == "?", case .internet(let own, _) = node { host = own }
-        return host.isEmpty || host == "?" ? nil : .internet(host: host, port: port)
+    func hasSameOwners(as other: SlotMap) -> Bool { primaries == other.primaries && owners == other.owners }
+
+    /// Of the maps of several nodes the one to go by: of a node that takes requests, then the one that most nodes have,
+    /// then that of the latest failover. A single node, such as one that now is of another cluster, does not decide by the
+    /// epoch that it says.
+    static func mostAgreed(_ maps: [SlotMap]) -> SlotMap? {
+        let ranks = maps.map { map in
+            let voices = maps.count { $0.isServing == map.isServing && $0.hasSameOwners(as: map) }
+            return (map.isServing ? 1 : 0, voices, map.epoch)
+        }
+        return zip(maps, ranks).max { $0.1 < $1.1 }?.0
+    }
+
+    /// The first of `[host, port, id, [name, value, …]]`: the preferred name, which a certificate has to be for. Where it is
+    /// null it is the host that was asked; `?` stands for a name that the server lacks, and then its address may be told
+    /// (redis.io, CLUSTER SLOTS).
+    private static func host(of server: [RedisReply], from node: RedisAddress) -> String? {
+        switch server[0].string {
+        case nil, "": if case .internet(let host, _) = node { host } else { nil }
+        case "?":
+            if server.count > 3, case .array(let details) = server[3],
+                let index = details.firstIndex(where: { $0.string == "ip" }), index + 1 < details.count
+            {
+                details[index + 1].string
+            } else {
+                nil
+            }
+        case let name: name
+        }
     }
 
     private static func fields(_ info: RedisReply) -> [Substring: Substring] {
@@ -71,7 +97,7 @@ struct ClusterRedirection: Sendable, Equatable {
     let address: RedisAddress
 
     /// - Parameters:
-    ///   - message: such as `MOVED 3999 10.0.0.7:6381`; without a host it is the node that was asked.
+    ///   - message: such as `MOVED 3999 10.0.0.7:6381`; without a host it is the node that was asked, and `?` is none.
     ///   - node: that node.
     init?(_ message: String, from node: RedisAddress) {
         let words = message.split(separator: " ")
@@ -84,7 +110,7 @@ struct ClusterRedirection: Sendable, Equatable {
         default: return nil
         }
         var host = String(words[2][..<colon])
-        if host.isEmpty || host == "?", case .internet(let own, _) = node { host = own }
+        if host.isEmpty, case .internet(let own, _) = node { host = own }
         guard !host.isEmpty, host != "?" else { return nil }
         address = .internet(host: host, port: port)
     }

@@ -16,6 +16,9 @@ package final class Peer: Sendable {
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
+        // Replies in two writes are not to wait for an acknowledgement; of no effect on a unix socket.
+        var isOn: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit { close() }

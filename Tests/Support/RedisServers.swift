@@ -29,8 +29,10 @@ package final class ScriptedRedis: Sendable {
 
     private let server: SocketServer
 
-    /// - Parameter script: is told a command in upper case words and its connection's number, from 0.
-    package init(path: String, script: @escaping @Sendable ([String], Int) -> [Step]) throws {
+    /// - Parameters:
+    ///   - path: `nil` for a free port of 127.0.0.1.
+    ///   - script: is told a command in upper case words and its connection's number, from 0.
+    package init(path: String? = nil, script: @escaping @Sendable ([String], Int) -> [Step]) throws {
         server = try SocketServer(unixPath: path) { peer, connection in
             var bytes: [UInt8] = []
             while let command = Self.command(from: peer, &bytes) {
@@ -41,7 +43,12 @@ package final class ScriptedRedis: Sendable {
         }
     }
 
-    deinit { server.stop() }
+    deinit { stop() }
+
+    package var port: UInt16 { server.port }
+
+    /// Ends every connection and takes no more.
+    package func stop() { server.stop() }
 
     package var connections: Int { server.accepted }
 

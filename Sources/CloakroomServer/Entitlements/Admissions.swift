@@ -66,10 +66,17 @@ final class Admissions {
         cursor.goTo(reply: request.isSplit ? 2 : 1)
         switch count {
         case .failure(let error):
-            // The record may have come although Redis could not count, as from a replica.
+            // The record may have come although Redis could not count, as from a replica, or from another server.
             let user = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
             completion(admission(request, without: error, refusal: user?.record?.refusal(of: signIn)))
         case .success(let before):
+            if request.readsRecord, let error = cursor.refusal, !error.isOfRecord {
+                let admission = admission(request, without: error, refusal: nil)
+                if !admission.decision.isAllowed {
+                    limiter.refund(request.countedLevels(before), of: request, by: request.terms)
+                }
+                return completion(admission)
+            }
             switch user(request, &cursor) {
             case .failure(let refusal): decide(request, before, .failure(refusal), completion)
             case .success(let user):
@@ -151,7 +158,6 @@ final class Admissions {
         _ request: RateLimitRequest, _ cursor: inout RedisReplyCursor
     ) -> Result<StoredUser, Entitlement.Refusal> {
         guard request.readsRecord else { return .success(.unrecorded(storageUsed: 0)) }
-        // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
         do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
             return .failure(.malformedRecord)
         }
@@ -179,6 +185,11 @@ final class Admissions {
         let (name, tier) = claimedTier(of: request.subject)
         return .success(Entitlement(tierName: name, tier: tier, storageUsed: storageUsed))
     }
+}
+
+extension RedisError {
+    /// Whether Redis responds and cannot give the record all the same: its key is of another kind, or the ACL lacks HMGET.
+    fileprivate var isOfRecord: Bool { [.refused(code: "WRONGTYPE"), .refused(code: "NOPERM")].contains(self) }
 }
 
 extension UserRecord {

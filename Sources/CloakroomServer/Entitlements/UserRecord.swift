@@ -85,7 +85,7 @@ package struct UserRecord: Sendable, Equatable {
         switch cursor.next() {
         case .null: return nil
         case .text(let text): return cursor.bytes(of: text)
-        case .integer, .array, .status, .error: throw .malformed(field)
+        case .integer, .array, .status, .error, .lost: throw .malformed(field)
         }
     }
 

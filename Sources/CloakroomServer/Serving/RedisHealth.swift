@@ -203,10 +203,14 @@ package struct RedisSelfTest: Sendable {
         case .failure(.refused(let code)): return .refused(code: code)
         case .failure(let error): throw error
         case .reply(var cursor):
-            if let refusal = cursor.refusal { return refusal }
-            guard request.replies == 2 else { return nil }
-            cursor.goTo(reply: 1)
-            return cursor.refusal
+            for number in 0..<request.replies {
+                cursor.goTo(reply: number)
+                guard let error = cursor.refusal else { continue }
+                // Of several servers of a cluster one may not respond.
+                guard case .refused = error else { throw error }
+                return error
+            }
+            return nil
         }
     }
 }

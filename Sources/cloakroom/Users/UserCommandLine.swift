@@ -56,6 +56,8 @@ struct UserCommandLine {
         case .malformed(let field?):
             "the record's \(field.rawValue) holds what no command writes; set it anew, or delete the record"
         case .malformed(nil): "the record's key holds something else; delete the record"
+        case .redis(.refused(code: "MOVED")):
+            "slots of the cluster at \(redis.servers) have moved meanwhile, and some keys may be missing; run this again"
         case .redis(.refused(let code)): "Redis at \(redis.servers) refuses with \(code); may this user do that there?"
         case .redis(let error):
             "Redis at \(redis.servers) does not respond (\(error.label)); is it running, and is \(redis.servers.key) right?"

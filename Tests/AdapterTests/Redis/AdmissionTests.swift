@@ -42,7 +42,7 @@ struct AdmissionTests {
         }
     }
 
-    private static func tiers() throws -> Tiers {
+    static func tiers() throws -> Tiers {
         let scopes = try Scopes(PolicyTemplate(bucket: "photos", partition: "aws"), prefixes: ["photos"], templates: [])
         let scope = try #require(scopes["full"])
         return Tiers(
@@ -423,7 +423,7 @@ struct AdmissionTests {
 }
 
 extension Admissions {
-    fileprivate func admit(_ cost: RateLimitCost, _ subject: Subject) async -> Admission {
+    func admit(_ cost: RateLimitCost, _ subject: Subject) async -> Admission {
         await withCheckedContinuation { waiter in admit(cost, subject) { waiter.resume(returning: $0) } }
     }
 }

@@ -63,6 +63,60 @@ import Testing
         #expect(!map.isServing && map.epoch == 0)
     }
 
+    @Test func `a node whose name is unknown is met by the address that comes with it, and else has no slots`() throws {
+        func unnamed(_ details: [RedisReply]) -> RedisReply {
+            .array([Self.text("?"), .integer(7003), Self.text("id"), .array(details)])
+        }
+        let map = try #require(
+            Self.map([
+                .array([.integer(0), .integer(0), unnamed([Self.text("ip"), Self.text("10.0.0.4")])]),
+                .array([.integer(1), .integer(1), unnamed([])]),
+            ]))
+        #expect(map.primaries == [.internet(host: "10.0.0.4", port: 7003)])
+        #expect([0, 1].map { map[HashSlot(number: $0)] } == [0, nil] && !map.isWhole)
+        #expect(Self.map([.array([.integer(0), .integer(16_383), unnamed([])])]) == nil)
+    }
+
+    /// All slots are one server's.
+    private static func map(of server: String, epoch: Int, state: String = "ok") throws -> SlotMap {
+        try #require(
+            map(
+                [.array([.integer(0), .integer(16_383), Self.server(text(server), 7000)])],
+                info: "cluster_state:\(state)\r\ncluster_current_epoch:\(epoch)\r\n"))
+    }
+
+    @Test func `of several maps that of most nodes holds, then that of the latest failover`() throws {
+        let maps = try [("a", 1), ("a", 2), ("b", 9)].map { try Self.map(of: $0, epoch: $1) }
+        #expect(SlotMap.mostAgreed(maps)?.hasSameOwners(as: maps[0]) == true)
+        #expect(SlotMap.mostAgreed([maps[0], maps[2]]) == maps[2])
+        let cutOff = try (1...3).map { _ in try Self.map(of: "c", epoch: 10, state: "fail") }
+        #expect(SlotMap.mostAgreed(cutOff + [maps[0]]) == maps[0])
+        #expect(SlotMap.mostAgreed(cutOff) == cutOff[0])
+        #expect(SlotMap.mostAgreed([]) == nil)
+    }
+
+    @Test func `nodes name the same primaries in any order`() throws {
+        let (a, b) = (Self.server(Self.text("a"), 7000), Self.server(Self.text("b"), 7000))
+        let ranges = [RedisReply.array([.integer(0), .integer(99), b]), .array([.integer(100), .integer(16_383), a])]
+        let (one, other) = (try #require(Self.map(ranges)), try #require(Self.map(ranges.reversed())))
+        #expect(one.hasSameOwners(as: other) && one.isWhole)
+        #expect(one.primaries == [.internet(host: "a", port: 7000), .internet(host: "b", port: 7000)])
+    }
+
+    @Test func `configured nodes are asked for the map besides the primaries, and each once`() {
+        func nodes(_ numbers: ClosedRange<Int>) -> [RedisAddress] {
+            numbers.map { .internet(host: "n\($0)", port: 7000) }
+        }
+        for _ in 0..<50 {
+            let asked = ClusterNodes.asked(ready: nodes(1...9), others: nodes(10...12), configured: nodes(20...29))
+            #expect(asked.count == 5 && asked.count(where: nodes(20...29).contains) == 2)
+            #expect(asked.count(where: nodes(1...9).contains) == 3)
+            let lost = ClusterNodes.asked(ready: [], others: nodes(1...9), configured: nodes(20...21))
+            #expect(Set(lost).isSuperset(of: nodes(20...21)) && lost.count == 5)
+            #expect(Set(ClusterNodes.asked(ready: nodes(1...3), others: [], configured: nodes(1...3))).count == 3)
+        }
+    }
+
     @Test(arguments: [
         RedisReply.array([]), .null, .integer(1), .array([.integer(1)]),
         .array([.array([.integer(9), .integer(8), server(text("a"), 1)])]),
@@ -89,7 +143,10 @@ import Testing
         #expect(ClusterRedirection(asking, from: Self.node)?.kind == .ask)
     }
 
-    @Test(arguments: ["MOVED 1", "MOVED 1 a", "MOVED 1 a:0", "MOVED 1 a:x", "TRYAGAIN Multiple keys", "ERR no", ""])
+    @Test(arguments: [
+        "MOVED 1", "MOVED 1 a", "MOVED 1 a:0", "MOVED 1 a:x", "TRYAGAIN Multiple keys", "ERR no", "",
+        "MOVED 3999 ?:6381",
+    ])
     func `what is no redirection names none`(message: String) {
         #expect(ClusterRedirection(message, from: Self.node) == nil)
     }

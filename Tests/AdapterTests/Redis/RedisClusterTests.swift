@@ -127,7 +127,9 @@ struct RedisClusterTests {
         try await withClusterClient(cluster.ports) { client in
             await client.settle(within: .seconds(10))
             let load = FailoverLoad(client, lanes: 12)
-            #expect(await becomes { load.total > 200 })
+            // As a worker's: a request of keys in two slots, of which one has two keys and one four.
+            let scripts = ScriptLoad(client, lanes: 12)
+            #expect(await becomes { load.total > 200 && scripts.total > 200 })
             try await onThread {
                 let names = try cluster.ports.map { try cluster.name(of: $0) }
                 try cluster.command([
@@ -138,8 +140,10 @@ struct RedisClusterTests {
             let total = load.total
             #expect(await becomes { load.total > total + 100 })
             await load.stop()
+            await scripts.stop()
             #expect(load.failures == 0)
             #expect(await load.lost() == 0)
+            #expect(scripts.failures == [])
         }
     }
 
@@ -249,5 +253,40 @@ struct RedisClusterTests {
             return false
         }
         return isWritable ? .now - start : nil
+    }
+}
+
+/// Requests of two scripts with several keys each, one after the other.
+@LoopActor
+private final class ScriptLoad {
+    private static let script = RedisScript(
+        source: "for _, key in ipairs(KEYS) do redis.call('INCR', key) end return 1",
+        digest: "3123456789012345678901234567890123456789")
+    private let client: any RedisClient
+    private var tasks: [Task<Void, Never>] = []
+    private var isStopped = false
+    private(set) var total = 0
+    private(set) var failures: [RedisOutcome] = []
+
+    init(_ client: any RedisClient, lanes: Int) {
+        self.client = client
+        tasks = (0..<lanes).map { lane in LoopActor.spawn { await self.run(lane) } }
+    }
+
+    func stop() async {
+        isStopped = true
+        for task in tasks { await task.value }
+    }
+
+    private func run(_ lane: Int) async {
+        let calls = [2, 4].map { count in
+            Self.script.call(keys: (0..<count).map { "{script:\(count):\(lane)}:\($0)" }, arguments: [])
+        }
+        while !isStopped {
+            let outcomes = await client.outcomes(RedisRequest(calls, mayRepeat: false))
+            total += 1
+            failures += outcomes.filter { $0 != .success(.integer(1)) }
+            try? await LoopActor.sleep(for: .milliseconds(1))
+        }
     }
 }
