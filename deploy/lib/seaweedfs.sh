@@ -96,7 +96,7 @@ start_seaweedfs() {
     local options=(
         "-logdir=$home" server "-dir=$home/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 -master.telemetry=false
         -master.port="$4" -master.volumeSizeLimitMB=64
-        -volume.port="$2" -volume.preStopSeconds=0 -volume.max=64
+        -volume.port="$2" -volume.preStopSeconds=0 -volume.max=256
         -filer=true -filer.port="$3" "-filer.localSocket=$sockets/filer.sock"
         -s3 -s3.port="$1" "-s3.localSocket=$sockets/s3.sock" "-s3.config=$home/s3.json" "-s3.iam.config=$home/iam.json"
         -s3.port.iceberg=0 -s3.port.lance=0
