@@ -54,17 +54,16 @@ extension Outbox {
         report.stoppedBy = CloakroomError(.timedOut, "The time for sending was over")
     }
 
-    private func endSending() {
+    private func endSending() async {
         feed.isTimeOver = true
         feed.wakeUp()
-        run?.task?.cancel()
+        await run?.shared.cancel()
     }
 
     /// Ends every transfer, also those that an earlier process began.
     private func close() async {
         isClosing = true
-        run?.task?.cancel()
-        if let task = run?.task { _ = await task.value }
+        await run?.shared.cancel()
         await cancelCarried(transferPrefix)
         transfers.listener?.cancel()
     }

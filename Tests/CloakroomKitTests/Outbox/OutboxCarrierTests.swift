@@ -76,6 +76,28 @@ import Testing
         #expect(await carrier.started.count == 2)
     }
 
+    @Test func `a caller whose task is cancelled, or whose time is over, leaves the run to the others`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let gate = Gate()
+        await bench.network.inject("PUT", .held(gate))
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        let first = Task { await outbox.run() }
+        try await until { await bench.network.lines.count == 1 }
+        let second = Task { await outbox.run() }
+        async let third = outbox.run(within: .seconds(20))
+        try await until { await outbox.run?.shared.callerCount == 3 && bench.fake.sleeps == [.seconds(20)] }
+        first.cancel()
+        let left = await first.value
+        #expect(left.stoppedBy?.code == .cancelled && left.sent == 0 && left.unsent.items == 1)
+        bench.fake.pass(.seconds(20))
+        #expect(await third.stoppedBy?.code == .cancelled)
+        await gate.open()
+        let report = await second.value
+        #expect(report.isComplete && report.sent == 1 && report.stoppedBy == nil)
+        #expect(await bench.network.lines.count == 1)
+    }
+
     @Test func `what is still under way is waited for, and not sent again`() async throws {
         try await begin()
         let outbox = try bench.outbox(carrier: carrier)

@@ -3,25 +3,31 @@ import Foundation
 extension Outbox {
     /// Sends what is due, and what is added meanwhile, until nothing is left that can be sent now.
     ///
-    /// Cancelling the task ends it soon; a transfer that outlives the process is left to its carrier. A call during a run
-    /// waits for that run.
+    /// A call during a run waits for that run. A caller whose task is cancelled leaves it to the others; when the last one
+    /// leaves, the run ends soon, and a transfer that outlives the process is left to its carrier.
+    ///
+    /// - Returns: what the run did; for a caller that has left it to others, what it has done so far, with
+    ///   ``OutboxReport/stoppedBy`` as ``CloakroomError/Code/cancelled``.
     @discardableResult
-    public func run() async -> OutboxReport { await end(of: runningTask()) }
+    public func run() async -> OutboxReport {
+        while let run, run.shared.isCancelled { await run.shared.end() }
+        if let report = await join().value() { return report }
+        var report = run?.report ?? OutboxReport()
+        report.stoppedBy = .cancelled
+        complete(&report)
+        return report
+    }
 
-    /// The same for at most so long, as when the system has launched the app for a short time; what has not ended then is
-    /// left to the carrier, as by cancelling the task.
+    /// The same for at most so long, as when the system has launched the app for a short time; then it leaves, as by
+    /// cancelling the task.
     @discardableResult
     public func run(within limit: Duration) async -> OutboxReport {
-        let task = runningTask()
+        let task = Task { await run() }
         let timer = runtime.spawn { [runtime] in
             if (try? await runtime.sleep(limit)) != nil { task.cancel() }
         }
         defer { timer.cancel() }
-        return await end(of: task)
-    }
-
-    private func end(of task: Task<OutboxReport, Never>) async -> OutboxReport {
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
@@ -57,13 +63,12 @@ extension Outbox {
         changed()
     }
 
-    private func runningTask() -> Task<OutboxReport, Never> {
-        if let task = run?.task { return task }
+    private func join() -> SharedRun<OutboxReport> {
+        if let run { return run.shared }
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        run = OutboxRun(signal: signal)
-        let task = Task { await self.drain(signals) }
-        run?.task = task
-        return task
+        let shared = SharedRun { await self.drain(signals) }
+        run = OutboxRun(shared: shared, signal: signal)
+        return shared
     }
 
     private func drain(_ signals: AsyncStream<Void>) async -> OutboxReport {
@@ -93,16 +98,21 @@ extension Outbox {
         var report = run?.report ?? OutboxReport()
         run?.signal.finish()
         run = nil
+        complete(&report)
+        publish()
+        // What is added next is counted from the beginning.
+        if report.unsent.items == report.unsent.failed { (feed.itemsDone, feed.bytesDone) = (0, 0) }
+        return report
+    }
+
+    /// Says what is left.
+    private func complete(_ report: inout OutboxReport) {
         do {
             report.unsent = try store.unsent()
             report.nextAttempt = try store.nextDate(after: now).map { Date(timeIntervalSince1970: $0) }
         } catch {
             report.stoppedBy = report.stoppedBy ?? error
         }
-        publish()
-        // What is added next is counted from the beginning.
-        if report.unsent.items == report.unsent.failed { (feed.itemsDone, feed.bytesDone) = (0, 0) }
-        return report
     }
 
     /// Begins as many as may be under way.

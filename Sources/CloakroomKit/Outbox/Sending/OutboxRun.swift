@@ -1,7 +1,7 @@
 /// One run of an outbox.
 struct OutboxRun {
-    /// Ends with the run.
-    var task: Task<OutboxReport, Never>?
+    /// What the callers wait for; ends with the run.
+    let shared: SharedRun<OutboxReport>
     /// Wakes the run: something was added, has ended, or is due.
     let signal: AsyncStream<Void>.Continuation
     /// By the items' identifiers.
