@@ -42,6 +42,9 @@ public struct Cloakroom: Sendable {
     /// ``Configuration/onStoreFailure``. Photos are where they are in a worker's usual configuration; for one with
     /// other `vending.prefixes` there is ``connected(configuration:user:tokens:)``.
     ///
+    /// It opens three small databases where it is called, which takes some milliseconds; ``connected(configuration:user:tokens:)``
+    /// does so on no actor.
+    ///
     /// - Parameters:
     ///   - user: as the worker names the user, such as ``Session/userID``: 1 to 64 of `A–Z a–z 0–9 _ -`.
     ///   - tokens: called for each request; see <doc:SigningIn>.
@@ -60,7 +63,7 @@ public struct Cloakroom: Sendable {
     ///
     /// - Throws: ``CloakroomError``: besides, why the worker has vended no credentials, where no layout is known;
     ///   ``CloakroomError/Code/storeOwnerMismatch`` when its credentials are another user's.
-    public static func connected(
+    @concurrent public static func connected(
         configuration: Configuration, user: String, tokens: any TokenProvider
     ) async throws -> Cloakroom {
         let account = try Account(configuration, user: user, tokens: tokens)
