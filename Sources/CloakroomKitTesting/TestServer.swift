@@ -131,6 +131,12 @@ private actor UserTokens: TokenProvider {
         self.user = user
     }
 
+    /// - Throws: ``CloakroomError/Code/storeOwnerMismatch`` for another user.
+    func token(ofUser userID: String) throws -> String {
+        guard userID == user else { throw CloakroomError(.storeOwnerMismatch, "Another user is signed in") }
+        return token()
+    }
+
     func token() -> String {
         let token = current ?? server.token(forUser: user)
         current = token

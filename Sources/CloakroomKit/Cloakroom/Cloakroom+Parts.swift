@@ -5,7 +5,7 @@ extension Cloakroom {
     /// A queue of uploads that survives the end of the app: see <doc:Background>.
     ///
     /// Make one, and keep it: a second one cannot open the queue. Photos that are larger than ``Outbox/Options/largestPut`` go
-    /// over ``Configuration/transport``.
+    /// over ``Configuration/backgroundTransport``, or, where `options` allow any network, over ``Configuration/transport``.
     ///
     /// - Parameters:
     ///   - carrier: such as the process's `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
@@ -25,7 +25,9 @@ extension Cloakroom {
         _ carrier: (any TransferCarrier)?, _ conditions: any RunConditions, _ options: Outbox.Options
     ) throws -> Outbox {
         try Outbox(
-            folder: outboxFolder, owner: owner, photos: objects, assets: client,
+            folder: outboxFolder, owner: owner,
+            photos: options.conditions.network == .unrestricted ? objects : background,
+            assets: client,
             carrier: carrier
                 ?? TransportCarrier(transport: configuration.transport, runtime: configuration.runtime),
             conditions: conditions, options: options, runtime: configuration.runtime)

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// ```swift
 /// let configuration = Cloakroom.Configuration(endpoint: URL(string: "https://api.example.com")!)
-/// let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { try await account.token() }
+/// let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { try await account.token(of: $0) }
 /// let report = await cloakroom.backup.backUp(files)
 /// ```
 ///
@@ -100,10 +100,12 @@ public struct Cloakroom: Sendable {
             ?? WorkSchedule(at: RecordsFile.inMemory, owner: account.owner, runtime: runtime)
     }
 
-    /// The same, with a closure that gives the token.
+    /// The same, with a closure that gives the token of the user it is told, as ``TokenProvider/token(ofUser:)`` does: it throws
+    /// when the app's session is another user's.
     public init(
-        configuration: Configuration, user: String, token: @escaping @Sendable () async throws -> String
+        configuration: Configuration, user: String, token: @escaping @Sendable (_ userID: String) async throws -> String
     ) throws {
-        try self.init(configuration: configuration, user: user, tokens: ClosureTokenProvider(closure: token))
+        try self.init(
+            configuration: configuration, user: user, tokens: ClosureTokenProvider { try await token(user) })
     }
 }

@@ -19,6 +19,13 @@ actor SignedInTokens: TokenProvider {
         return token
     }
 
+    func token(ofUser userID: String) async throws -> String {
+        guard userID == self.userID else {
+            throw CloakroomError(.storeOwnerMismatch, "These are another user's tokens")
+        }
+        return try await token()
+    }
+
     func tokenRefused(_ token: String) async { await provider.tokenRefused(token) }
 
     func sessionRevoked(_ token: String) async { await provider.sessionRevoked(token) }

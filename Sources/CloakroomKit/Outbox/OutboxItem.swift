@@ -43,7 +43,7 @@ public enum OutboxPriority: Int, Sendable, Hashable, CaseIterable {
 
 /// An asset that S3 has.
 ///
-/// The description leaves out ``releaseToken``, which is a secret.
+/// The description leaves out what is secret: ``releaseToken``, and where an image of a chat is.
 public struct OutboxAsset: Sendable, Equatable {
     public let id: OutboxItem.ID
     /// The app's own name for it.
@@ -56,10 +56,15 @@ public struct OutboxAsset: Sendable, Equatable {
 }
 
 extension OutboxAsset: CustomStringConvertible, CustomReflectable {
-    public var description: String { "asset \(reference) at \(assetURL)" }
+    public var description: String { "asset \(reference)" + (isChatImage ? "" : " at \(assetURL)") }
     public var customMirror: Mirror {
-        Mirror(self, children: ["reference": reference, "objectKey": objectKey, "assetURL": assetURL])
+        let place: KeyValuePairs<String, Any> = [
+            "reference": reference, "objectKey": objectKey, "assetURL": assetURL,
+        ]
+        return isChatImage ? Mirror(self, children: ["reference": reference]) : Mirror(self, children: place)
     }
+
+    private var isChatImage: Bool { releaseToken != nil }
 }
 
 /// What has not been sent yet: what waits, what is being sent, and what has failed.

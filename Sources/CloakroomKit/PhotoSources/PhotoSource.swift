@@ -14,8 +14,9 @@ public protocol PhotoSource: Sendable {
     ///   - photo: of ``changes(since:)``.
     ///   - folder: for a file that has to be made: the caller removes it.
     /// - Returns: a file of that folder, or one of the source's own, which stays as it is.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` when the photo was deleted meanwhile. Codes such as
-    ///   ``CloakroomError/Code/diskFull`` end the run; after others the next photo is exported.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` when the photo was deleted meanwhile; after
+    ///   ``CloakroomError/Code/diskFull`` once more, when the files that wait in the folder are stored. The next photo is
+    ///   exported after most others, too; several in a row end the run.
     func file(of photo: SourcePhoto, in folder: URL) async throws -> URL
 }
 

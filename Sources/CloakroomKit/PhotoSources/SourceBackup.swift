@@ -10,8 +10,8 @@ public import Foundation
 /// ```
 ///
 /// A run can end at any point, even by a kill: what is stored is in the journal, and the source is asked for later changes only
-/// once all earlier ones are stored, or recorded as failed. What failed is attempted again after what is new. Photos that the
-/// source has no more stay in the bucket.
+/// once all earlier ones are stored, or recorded as failed. What failed, and what a run was exporting when it was cancelled, is
+/// attempted again after what is new, so that no photo keeps the others. Photos that the source has no more stay in the bucket.
 public actor SourceBackup {
     private let source: any PhotoSource
     private let backup: PhotoBackup
@@ -119,8 +119,11 @@ public actor SourceBackup {
             run.later = []
             // Without those that were stored, or failed again, as another version.
             let failures = try await journal.failures().filter { earlier.contains($0) }
-            for photo in failures.prefix(Self.retries) { try await add(photo, to: &run) }
-            try await finishPage(&run)
+            for photo in failures.prefix(Self.retries) {
+                try await add(photo, to: &run)
+                // None waits for the export of another, which may fail once more.
+                try await finishPage(&run)
+            }
             run.report.remaining = try await journal.failures().count - run.report.failures.count
         } catch {
             run.report.stoppedBy = CloakroomError(of: error)
@@ -179,22 +182,42 @@ public actor SourceBackup {
         try Task.checkCancellation()
         // An export downloads what is only in iCloud, over any network.
         try requirements.check(await conditions.current())
-        run.page.photos.append(photo)
         do {
-            let file = try await source.file(of: photo, in: folder)
-            run.page.files.append((photo, file))
-            run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
-            run.consecutiveFailures.end()
+            do { try await exportFile(of: photo, &run) } catch {
+                // The files of the page leave the disk when they are stored.
+                guard CloakroomError(of: error).code == .diskFull, !run.page.photos.isEmpty else { throw error }
+                try await finishPage(&run)
+                try await exportFile(of: photo, &run)
+            }
         } catch {
             let error = CloakroomError(of: error)
             switch error.code {
-            case .noSuchObject: run.page.gone.append(photo)
-            case .cancelled: throw error
+            case .noSuchObject:
+                run.page.photos.append(photo)
+                run.page.gone.append(photo)
+            case .cancelled:
+                // It may take longer than the app has: later runs begin with the others.
+                let page = run.page
+                try await journal.save(stored: [], gone: page.gone, failed: page.failures.map(\.photo) + [photo])
+                throw error
             default:
+                run.page.photos.append(photo)
                 run.page.failures.append(.init(photo: photo, error: error))
-                if run.consecutiveFailures.exceedsLimit(with: error) { throw error }
+                guard run.consecutiveFailures.exceedsLimit(with: error, isOfOne: error.code == .diskFull) else {
+                    return
+                }
+                try await finishPage(&run)
+                throw error
             }
         }
+    }
+
+    private func exportFile(of photo: SourcePhoto, _ run: inout Run) async throws {
+        let file = try await source.file(of: photo, in: folder)
+        run.page.photos.append(photo)
+        run.page.files.append((photo, file))
+        run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
+        run.consecutiveFailures.end()
     }
 
     /// Stores the page.

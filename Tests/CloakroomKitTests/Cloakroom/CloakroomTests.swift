@@ -46,7 +46,7 @@ import Testing
     }
 
     private func cloakroom(of user: String, _ http: ScriptedHTTP? = nil) throws -> Cloakroom {
-        try Cloakroom(configuration: configuration(http), user: user) { "token" }
+        try Cloakroom(configuration: configuration(http), user: user) { _ in "token" }
     }
 
     private func connected(_ http: ScriptedHTTP) async throws -> Cloakroom {
@@ -78,7 +78,7 @@ import Testing
         for error in [nil, CloakroomError(.storeFailed, "locked")] {
             let store = MemoryStore(error: error)
             configuration.credentialStore = { _, _ in store }
-            let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { "token" }
+            let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
             _ = try? await cloakroom.credentials.credentials()
             try await until { await store.calls.contains("save") }
             try await until { await (store.record != nil) == (error == nil) }
@@ -109,7 +109,7 @@ import Testing
     @Test func `backups have the options of the configuration`() throws {
         var configuration = try configuration()
         configuration.backupOptions.recheckInterval = .seconds(7 * 86_400)
-        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { "token" }
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
         #expect(cloakroom.backup.options.recheckInterval == .seconds(7 * 86_400))
     }
 

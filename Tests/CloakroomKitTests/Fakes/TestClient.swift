@@ -14,6 +14,8 @@ actor CountingTokens: TokenProvider {
     /// - Parameter isStubborn: gives the same token again and again.
     init(isStubborn: Bool = false) { self.isStubborn = isStubborn }
 
+    func token(ofUser userID: String) -> String { token() }
+
     func token() -> String {
         calls += 1
         return isStubborn ? "t1" : "t\(refused.count + 1)"

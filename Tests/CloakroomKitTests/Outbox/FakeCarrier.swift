@@ -9,6 +9,7 @@ actor FakeCarrier: TransferCarrier {
     private(set) var cancelled: [String] = []
     private let transferEvents = TransferEvents()
     private let s3: FakeS3
+    private var failsAfterLook = false
 
     init(_ s3: FakeS3) { self.s3 = s3 }
 
@@ -17,7 +18,20 @@ actor FakeCarrier: TransferCarrier {
         started.append(request)
     }
 
-    func transfersUnderWay() -> Set<String> { Set(underWay.keys) }
+    func transfersUnderWay() async -> Set<String> {
+        let found = Set(underWay.keys)
+        if failsAfterLook {
+            failsAfterLook = false
+            fail(.timedOut)
+            // Until the outbox has read the ends: it is suspended here.
+            for _ in 0..<100 { await Task.yield() }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+        return found
+    }
+
+    /// All ends between the next look at what is under way and what comes of it.
+    func failAfterNextLook() { failsAfterLook = true }
 
     func cancel(id: String) {
         guard underWay.removeValue(forKey: id) != nil else { return }

@@ -108,6 +108,31 @@ import Testing
         #expect(await carrier.started.count == 2)
     }
 
+    @Test func `a transfer that ends while an outbox looks for it is not waited for`() async throws {
+        try await begin()
+        let outbox = try bench.outbox(carrier: carrier)
+        await carrier.failAfterNextLook()
+        async let report = outbox.run()
+        try await until { await carrier.started.count == 4 }
+        await carrier.finish()
+        #expect(await report.sent == 2)
+    }
+
+    @Test func `a run after the sign-out takes the next user's outbox no event, and sends nothing`() async throws {
+        let bench = try OutboxFixture()
+        let carrier = FakeCarrier(bench.s3)
+        let former = try bench.outbox(carrier: carrier)
+        try await former.signOut(.keepingUnsent)
+        let user = StoreOwner(user: "u_2", endpoint: try #require(URL(string: "https://api.example")))
+        let next = try bench.outbox(owner: user, carrier: carrier)
+        try await next.add(photo: try bench.photo("one"))
+        async let report = next.run()
+        try await until { await carrier.started.count == 1 }
+        #expect(await former.run().stoppedBy?.code == .cancelled)
+        await carrier.finish()
+        #expect(await report.sent == 1)
+    }
+
     @Test func `an end that the process never heard of is found out, and nothing is stored twice`() async throws {
         try await begin()
         await carrier.finish(isTold: false)

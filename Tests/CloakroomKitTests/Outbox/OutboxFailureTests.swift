@@ -164,6 +164,24 @@ import Testing
         #expect(await report.sent == 2)
     }
 
+    @Test func `what is urgent does not wait for the rate, and what follows waits for both`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        var options = Outbox.Options()
+        options.bytesPerSecond = 2
+        let outbox = try bench.outbox(options: options)
+        for text in ["four", "five"] { try await outbox.add(photo: try bench.photo(text)) }
+        async let report = outbox.run()
+        try await until { await bench.s3.objects.count == 1 && bench.fake.sleeps == [.seconds(2)] }
+        try await outbox.add(photo: try bench.photo("three"), priority: .high)
+        try await until { await bench.s3.objects[OutboxFixture.key("three")] != nil && bench.fake.sleeps.count == 2 }
+        bench.fake.pass(.seconds(4))
+        #expect(await bench.s3.objects.count == 2)
+        bench.fake.pass(.milliseconds(500))
+        try await until { bench.fake.sleeps.count == 3 }
+        bench.fake.pass(.seconds(2))
+        #expect(await report.sent == 3)
+    }
+
     @Test func `a pause ends what is being sent, and lasts until it is resumed`() async throws {
         do {
             let outbox = try bench.outbox()

@@ -162,10 +162,41 @@ import Testing
         #expect(try await outbox.failedItems().map(\.state.code) == [.noSuchObject])
     }
 
-    @Test func `images of chats that wait for the app are not renewed`() async throws {
+    @Test func `an asset that was uploaded while the clock was a year ahead is renewed all the same`() async throws {
+        bench.fake.setWallClock(ahead: .seconds(365 * 86_400))
+        let (outbox, _) = try await uploaded()
+        bench.fake.setWallClock(ahead: .zero)
+        bench.fake.pass(.seconds(15 * 86_400))
+        await outbox.run()
+        #expect(await bench.worker.renewals == 1)
+        await outbox.run()
+        #expect(await bench.worker.renewals == 1)
+    }
+
+    @Test func `photos are sent before assets are renewed`() async throws {
+        let (outbox, _) = try await uploaded()
+        bench.fake.pass(.seconds(15 * 86_400))
+        let gate = Gate()
+        await bench.network.inject("PUT", .held(gate))
+        try await outbox.add(photo: try bench.photo("one"))
+        async let report = outbox.run()
+        await gate.arrival()
+        #expect(await bench.worker.renewals == 0)
+        await gate.open()
+        #expect(await report.sent == 1)
+        #expect(await bench.worker.renewals == 1)
+    }
+
+    @Test func `images of chats that wait for the app are not renewed, and their places not described`() async throws {
         let outbox = try bench.outbox()
         try await outbox.add(asset: UploadContent("two"), reference: "a", isChatImage: true)
         #expect(await outbox.run().sent == 1)
+        let asset = try #require(try await outbox.uploadedAssets().first)
+        var dumped = ""
+        dump(asset, to: &dumped)
+        for text in ["\(asset)", String(reflecting: asset), dumped] {
+            #expect(!text.contains(asset.objectKey) && text.contains("a"))
+        }
         bench.fake.pass(.seconds(31 * 86_400))
         await outbox.run()
         #expect(await bench.worker.renewals == 0)

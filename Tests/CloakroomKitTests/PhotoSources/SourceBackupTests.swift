@@ -71,7 +71,7 @@ import Testing
         await gate.arrival()
         run.cancel()
         #expect(await run.value.stoppedBy?.code == .cancelled)
-        #expect(await source.exported == ["a"])
+        #expect(await source.attempted == ["a"])
     }
 
     @Test func `a call after the only caller was cancelled gets a run of its own`() async throws {
@@ -169,6 +169,46 @@ import Testing
         let report = try await backup(of: source).run()
         #expect(report.stoppedBy?.code == .unreachable)
         #expect(await source.attempted.count == 10)
+    }
+
+    @Test func `exports that end runs do not keep the photos before and after them`() async throws {
+        let source = ListedSource(Dictionary(uniqueKeysWithValues: (10..<30).map { ("\($0)", "photo \($0)") }))
+        // In iCloud, and out of reach.
+        for id in 12..<20 { await source.fail("\(id)", with: .unreachable) }
+        let first = try await backup(of: source).run()
+        #expect(first.stoppedBy?.code == .unreachable && first.backedUp == 2 && first.failures.count == 8)
+        let second = try await backup(of: source).run()
+        #expect(second.backedUp == 10 && second.stoppedBy?.code == .unreachable)
+        #expect(server.objects().count == 12)
+    }
+
+    @Test func `a film larger than the free space is left out, and photos that fill it together are not`() async throws
+    {
+        let source = ListedSource(["a": "one", "b": "a film", "c": "three", "d": "four"])
+        await source.fail("b", with: .diskFull)
+        await source.fillDisk(with: 2)
+        let report = try await backup(of: source).run()
+        #expect(report.failures.map(\.photo.id) == ["b"] && report.stoppedBy == nil)
+        #expect(report.backedUp == 3)
+        #expect(await source.attempted == ["a", "b", "b", "c", "d"])
+        await source.fillDisk(with: 1)
+        await source.add("e", "five")
+        await source.add("f", "six")
+        #expect(try await backup(of: source).run().backedUp == 2)
+    }
+
+    @Test func `a film whose export outlasts each run does not keep the other photos`() async throws {
+        let source = ListedSource(["a": "one", "b": "a film", "c": "three"])
+        for isFirst in [true, false] {
+            let gate = Gate()
+            await source.hold("b", at: gate)
+            let backup = try backup(of: source)
+            let run = Task { await backup.run() }
+            await gate.arrival()
+            run.cancel()
+            #expect(await run.value.stoppedBy?.code == .cancelled)
+            #expect(server.objects().count == (isFirst ? 0 : 2))
+        }
     }
 
     /// A hundred photos that no run can export.
@@ -275,6 +315,7 @@ private actor ListedSource: PhotoSource {
     private(set) var tokens: [Int?] = []
     private var gates: [String: Gate] = [:]
     private(set) var attempted: [String] = []
+    private var room = Int.max
     private(set) var exported: [String] = []
     /// How many files lay in the folder when each was exported.
     private(set) var filesBefore: [Int] = []
@@ -287,6 +328,8 @@ private actor ListedSource: PhotoSource {
     func fail(_ id: String, with code: CloakroomError.Code?) { failures[id] = code }
     func hold(_ id: String, at gate: Gate) { gates[id] = gate }
     func end(after count: Int?) { end = count }
+    /// - Parameter room: the most files that the folder has room for.
+    func fillDisk(with room: Int) { self.room = room }
 
     func changes(since token: Data?) throws -> PhotoChanges {
         let begin = token.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
@@ -302,9 +345,10 @@ private actor ListedSource: PhotoSource {
 
     func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
         attempted.append(photo.id)
-        await gates[photo.id]?.pass()
+        if await gates[photo.id]?.pass() == false { throw CloakroomError.cancelled }
         if let code = failures[photo.id] { throw CloakroomError(code, "as told") }
         filesBefore.append(try FileManager.default.contentsOfDirectory(atPath: folder.path).count)
+        if filesBefore.last == room { throw CloakroomError(.diskFull, "as told") }
         exported.append(photo.id)
         let file = folder.appendingPathComponent("\(exported.count).heic")
         try Data((photos.first { $0.id == photo.id }?.content ?? "").utf8).write(to: file)

@@ -9,9 +9,10 @@ package struct ConsecutiveFailures {
     /// Something went well.
     package mutating func end() { count = 0 }
 
+    /// - Parameter isOfOne: whether an error that otherwise concerns all files may concern this one alone.
     /// - Returns: whether to stop.
-    package mutating func exceedsLimit(with error: CloakroomError) -> Bool {
-        switch error.reach {
+    package mutating func exceedsLimit(with error: CloakroomError, isOfOne: Bool = false) -> Bool {
+        switch isOfOne ? .perhapsAll : error.reach {
         case .one: count = 0
         case .perhapsAll: count += 1
         case .all: return true

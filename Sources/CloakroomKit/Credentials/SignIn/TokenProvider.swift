@@ -9,7 +9,9 @@ public protocol TokenProvider: Sendable {
 
     /// The same, of a user: what one user has added is never sent with the token of the next.
     ///
-    /// The default calls ``token()``: right for a provider that is one user's.
+    /// ``Cloakroom`` calls it, for its user. Compare, even where there is one user at a time: the app's session may be the
+    /// next user's while the former one's photos still wait.
+    ///
     /// - Throws: besides, ``CloakroomError/Code/storeOwnerMismatch`` when another user is signed in.
     func token(ofUser userID: String) async throws -> String
 
@@ -27,7 +29,6 @@ public protocol TokenProvider: Sendable {
 }
 
 extension TokenProvider {
-    public func token(ofUser userID: String) async throws -> String { try await token() }
     public func sessionRevoked(_ token: String) async { await tokenRefused(token) }
     public func tokenRefused(_ token: String) async {}
 }
@@ -47,9 +48,10 @@ public enum TokenHeader: Sendable, Hashable {
     }
 }
 
-/// A closure as a provider.
+/// A closure as a provider, of one user where that matters.
 struct ClosureTokenProvider: TokenProvider {
     let closure: @Sendable () async throws -> String
 
     func token() async throws -> String { try await closure() }
+    func token(ofUser userID: String) async throws -> String { try await closure() }
 }

@@ -10,11 +10,16 @@ extension Outbox {
 
     /// Renews those that are due; those that have expired all the same wait to be sent again. Images of chats are not
     /// renewed: they end with their messages.
-    func renewUploaded() async throws {
-        guard let assets, !isPaused else { return }
+    ///
+    /// - Returns: whether some are to be sent again.
+    func renewUploaded() async throws -> Bool {
+        guard let assets, !isPaused else { return false }
         let due = try store.rows(.uploaded).filter { row in
-            !row.isChatImage && row.target != nil && (row.notBefore ?? 0) <= now
+            // No renewal lies further ahead, unless the clock was wrong.
+            let isDue = row.notBefore.map { $0 <= now || $0 > now + Self.renewalInterval } ?? true
+            return isDue && !row.isChatImage && row.target != nil
         }
+        var hasExpired = false
         let size = WireLimits.maximumKeysPerRequest
         for start in stride(from: 0, to: due.count, by: size) {
             let batch = due[start..<min(start + size, due.count)]
@@ -25,9 +30,14 @@ extension Outbox {
             // The app may have acknowledged some meanwhile.
             for id in batch.map(\.id) {
                 guard let row = try store.row(id: id), row.state == .uploaded, let target = row.target else { continue }
-                try note(response[AssetKey(target.objectKey)], of: row)
+                let outcome = response[AssetKey(target.objectKey)]
+                if outcome == .notFound { hasExpired = true }
+                try note(outcome, of: row)
             }
+            // The others are as due at the next run.
+            if results == nil { break }
         }
+        return hasExpired
     }
 
     private func note(_ outcome: RenewalResult.Outcome, of row: OutboxRow) throws(CloakroomError) {

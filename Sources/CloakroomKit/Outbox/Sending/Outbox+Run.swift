@@ -75,13 +75,12 @@ extension Outbox {
         run?.signal.yield()
         publish()
         do {
+            try checkOpen()
             try await attach()
-            try await renewUploaded()
-            for await _ in signals {
-                try await fill()
-                guard let run, !run.active.isEmpty || run.pacedUntil != nil && run.report.stoppedBy == nil else {
-                    break
-                }
+            try await sendDue(signals)
+            if try await renewUploaded() {
+                run?.signal.yield()
+                try await sendDue(signals)
             }
             if Task.isCancelled { run?.report.stoppedBy = .cancelled }
         } catch {
@@ -92,6 +91,13 @@ extension Outbox {
         await cancelAll()
         isDetaching = false
         return finish()
+    }
+
+    private func sendDue(_ signals: AsyncStream<Void>) async throws {
+        for await _ in signals {
+            try await fill()
+            guard let run, !run.active.isEmpty || run.pacedUntil != nil && run.report.stoppedBy == nil else { return }
+        }
     }
 
     private func finish() -> OutboxReport {
@@ -148,12 +154,14 @@ extension Outbox {
         guard let run, !Task.isCancelled, run.report.stoppedBy == nil else { return nil }
         guard hasRoom(run) else { return nil }
         if isPaused { return .stop(CloakroomError(.paused, "The outbox is paused")) }
-        if let end = run.pacedUntil {
-            guard runtime.now() >= end else { return nil }
-            self.run?.pacedUntil = nil
-        }
         try checkOpen()
-        guard let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys)) else { return nil }
+        let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys))
+        if let end = run.pacedUntil {
+            // What is urgent does not wait for the rate.
+            guard runtime.now() >= end || row?.priority == OutboxPriority.high.rawValue else { return nil }
+            if runtime.now() >= end { self.run?.pacedUntil = nil }
+        }
+        guard let row else { return nil }
         let conditions = await conditions.current()
         do throws(CloakroomError) { try options.conditions.check(conditions) } catch { return .stop(error) }
         // Once more, after the wait. Whether the item is still to be sent is looked at when that begins.
@@ -168,8 +176,10 @@ extension Outbox {
     /// Lets the next one wait for as long as this one may take.
     private func pace(_ row: OutboxRow) {
         guard let rate = options.bytesPerSecond, rate > 0, let run else { return }
-        let wait = Duration.seconds(Double(row.file.byteCount) / Double(rate))
-        self.run?.pacedUntil = runtime.now().advanced(by: wait)
+        let now = runtime.now()
+        let end = max(now, run.pacedUntil ?? now).advanced(by: .seconds(Double(row.file.byteCount) / Double(rate)))
+        let wait = now.duration(to: end)
+        self.run?.pacedUntil = end
         _ = runtime.spawn { [runtime] in
             try? await runtime.pause(wait)
             run.signal.yield()

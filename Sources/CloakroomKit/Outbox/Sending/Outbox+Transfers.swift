@@ -5,6 +5,7 @@ extension Outbox {
     func attach() async throws {
         guard transfers.listener == nil else { return }
         let events = await carrier.events()
+        try checkOpen()
         // Another call may have been here meanwhile; the carrier's events are read once.
         guard transfers.listener == nil else { return }
         transfers.listener = Task { [weak self] in
@@ -13,7 +14,8 @@ extension Outbox {
         let found = await carrier.transfersUnderWay().filter { $0.hasPrefix(transferPrefix) }
         try checkOpen()
         let known = Set(try store.begun().compactMap(\.transfer))
-        transfers.underWay = found.intersection(known)
+        // Some may have ended meanwhile.
+        transfers.underWay = found.intersection(known).subtracting(transfers.ends.keys)
         // Of items that are gone.
         for id in found where !known.contains(id) { await carrier.cancel(id: id) }
     }

@@ -11,6 +11,8 @@ import Testing
         private(set) var calls = 0
         private(set) var refused: [String] = []
 
+        func token(ofUser userID: String) async -> String { await token() }
+
         func token() async -> String {
             calls += 1
             let name = "t\(refused.count + 1)"
@@ -24,11 +26,13 @@ import Testing
     private struct Failing: TokenProvider {
         let error: any Error
         func token() async throws -> String { throw error }
+        func token(ofUser userID: String) async throws -> String { throw error }
     }
 
     private struct Given: TokenProvider {
         let text: String
         func token() -> String { text }
+        func token(ofUser userID: String) -> String { text }
     }
 
     private struct LeakyError: Error {

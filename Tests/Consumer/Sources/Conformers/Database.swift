@@ -10,6 +10,7 @@ public actor Database {
 
 extension Database: TokenProvider {
     public func token() -> String { "consumer-token" }
+    public func token(ofUser userID: String) -> String { "consumer-token" }
     public func tokenRefused(_ token: String) { noted.refusedTokens.append(token) }
     public func sessionRevoked(_ token: String) { noted.refusedTokens.append(token) }
 }

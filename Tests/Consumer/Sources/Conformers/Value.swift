@@ -17,6 +17,7 @@ private actor Notes {
 
 extension Value: TokenProvider {
     public func token() -> String { "consumer-token" }
+    public func token(ofUser userID: String) -> String { "consumer-token" }
     public func tokenRefused(_ token: String) async { await notes.change { $0.refusedTokens.append(token) } }
     public func sessionRevoked(_ token: String) async { await notes.change { $0.refusedTokens.append(token) } }
 }
