@@ -192,6 +192,17 @@ static inline int cloakroom_pidfd(pid_t child) { return (int)syscall(SYS_pidfd_o
 static inline int cloakroom_close_on_exec(int fd, int closes) { return fcntl(fd, F_SETFD, closes ? FD_CLOEXEC : 0); }
 static inline int cloakroom_nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
+// Raises how many files the process may have open, as far as it may; gives how many it then may.
+static inline uint64_t cloakroom_allow_files(uint64_t count) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    if (limit.rlim_cur < count) {
+        limit.rlim_cur = count < limit.rlim_max ? count : limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    }
+    return limit.rlim_cur;
+}
+
 // Whether the process leaves a core file when it crashes, and lets other processes of its user read its memory.
 static inline int cloakroom_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0); }
 static inline int cloakroom_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1; }

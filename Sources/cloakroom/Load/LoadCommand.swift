@@ -1,3 +1,4 @@
+import CloakroomCLinux
 import CloakroomCurl
 import CloakroomLoad
 import CloakroomLoop
@@ -110,17 +111,12 @@ enum LoadCommand: Command {
 
     /// Each connection is an open file.
     private static func allowConnections(_ connections: Int) throws(EarlyExit) {
-        var limit = rlimit()
-        let needed = rlim_t(connections + 64)
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < needed else {
-            return
-        }
-        limit.rlim_cur = min(needed, limit.rlim_max)
-        guard limit.rlim_cur == needed, setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-            throw .failure(
-                "the system allows \(limit.rlim_max) open files, and \(connections) connections need \(needed);"
-                    + " raise it with ulimit -n, or lower --connections")
-        }
+        let needed = UInt64(connections + 64)
+        let allowed = cloakroom_allow_files(needed)
+        guard allowed < needed else { return }
+        throw .failure(
+            "the system allows \(allowed) open files, and \(connections) connections need \(needed);"
+                + " raise it with ulimit -n, or lower --connections")
     }
 
     static let help =
