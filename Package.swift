@@ -123,6 +123,11 @@ let package = Package(
                 "CloakroomRedis",
             ],
             swiftSettings: swiftSettings),
+        // Load tests but for the network: schedules, the open loop, what was measured, reports.
+        .target(
+            name: "CloakroomLoad",
+            dependencies: ["CloakroomCrypto", "CloakroomHTTP", "CloakroomJSON", "CloakroomLoop", "CloakroomWire"],
+            swiftSettings: swiftSettings),
         // What the operators' commands need and `serve` does not.
         .target(
             name: "CloakroomOperations",
@@ -134,9 +139,9 @@ let package = Package(
         .executableTarget(
             name: "CloakroomCommand",
             dependencies: [
-                "CloakroomServer", "CloakroomOperations", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire",
-                "CloakroomHTTP", "CloakroomJOSE", "CloakroomLoop", "CloakroomFastCGI", "CloakroomCurl",
-                "CloakroomRedis", "CloakroomJSON", "CloakroomCLinux",
+                "CloakroomServer", "CloakroomOperations", "CloakroomLoad", "CloakroomAWS", "CloakroomCrypto",
+                "CloakroomWire", "CloakroomHTTP", "CloakroomJOSE", "CloakroomLoop", "CloakroomFastCGI",
+                "CloakroomCurl", "CloakroomRedis", "CloakroomSignatures", "CloakroomJSON", "CloakroomCLinux",
             ],
             path: "Sources/cloakroom", swiftSettings: swiftSettings),
 
@@ -287,7 +292,8 @@ let package = Package(
         .testTarget(
             name: "AdapterTests",
             dependencies: [
-                "CloakroomFastCGI", "CloakroomCurl", "CloakroomRedis", "CloakroomLoop", "CloakroomAWS",
+                "CloakroomCommand", "CloakroomLoad", "CloakroomFastCGI", "CloakroomCurl", "CloakroomRedis",
+                "CloakroomLoop", "CloakroomAWS",
                 "CloakroomServer", "CloakroomOperations", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
                 "CloakroomJOSE", "CloakroomLibcurl", "CloakroomScriptedS3", "CloakroomTestSupport",
             ],
@@ -296,9 +302,15 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomFastCGI",
-                "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations",
-                "CloakroomServer", "CloakroomTestSupport",
+                "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoad", "CloakroomLoop",
+                "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LoadTests",
+            dependencies: [
+                "CloakroomCrypto", "CloakroomJSON", "CloakroomLoad", "CloakroomLoop", "CloakroomTestSupport",
+            ],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "LoopTests", dependencies: ["CloakroomKitTestSupport", "CloakroomLoop", "CloakroomTestSupport"],
             swiftSettings: swiftSettings),

@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -130,6 +131,12 @@ static inline int cloakroom_connect_internet(const char *host, uint16_t port, in
 }
 static inline ssize_t cloakroom_send(int fd, const void *bytes, size_t count) { return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL); }
 static inline ssize_t cloakroom_receive(int fd, void *bytes, size_t capacity) { return recv(fd, bytes, capacity, MSG_DONTWAIT); }
+// Who listens at the other end of a unix socket's connection; 0 where that is not told. The struct is hidden from Swift.
+static inline pid_t cloakroom_peer_process(int fd) {
+    struct { pid_t process; uid_t user; gid_t group; } peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.process : 0;
+}
 static inline int cloakroom_is_address(const char *host) {
     struct in6_addr address;
     return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
@@ -163,6 +170,13 @@ static inline uint64_t cloakroom_counter_add(uint64_t *counter, uint64_t value) 
 }
 static inline uint64_t cloakroom_counter_read(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
+// A timer that a loop waits for like any descriptor, set to an instant of CLOCK_MONOTONIC in nanoseconds; 0 takes it down.
+static inline int cloakroom_timer(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+static inline int cloakroom_timer_set(int fd, uint64_t instant) {
+    struct itimerspec at = {.it_value = {.tv_sec = (time_t)(instant / 1000000000), .tv_nsec = (long)(instant % 1000000000)}};
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
 // How a child ended; -1 if it ended otherwise. Stopped and continued children are not told.
 static inline int cloakroom_exited(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 static inline int cloakroom_signalled(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : -1; }
@@ -177,6 +191,17 @@ extern char **environ;
 static inline int cloakroom_pidfd(pid_t child) { return (int)syscall(SYS_pidfd_open, child, 0); }
 static inline int cloakroom_close_on_exec(int fd, int closes) { return fcntl(fd, F_SETFD, closes ? FD_CLOEXEC : 0); }
 static inline int cloakroom_nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+// Raises how many files the process may have open, as far as it may; gives how many it then may.
+static inline uint64_t cloakroom_allow_files(uint64_t count) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    if (limit.rlim_cur < count) {
+        limit.rlim_cur = count < limit.rlim_max ? count : limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    }
+    return limit.rlim_cur;
+}
 
 // Whether the process leaves a core file when it crashes, and lets other processes of its user read its memory.
 static inline int cloakroom_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0); }

@@ -11,6 +11,8 @@ import CloakroomLoop
     let easy: CurlEasyHandle
     /// Who waits for the response. Unchecked: ``LoopCurlTransport`` has one place that takes it out, and there it is resumed.
     var continuation: UnsafeContinuation<Result<UpstreamResponse, TransportError>, Never>?
+    /// Of a request without a task, in place of the continuation.
+    var completion: (@LoopActor (Result<UpstreamResponse, TransportError>) -> Void)?
     var isRunning: Bool { unsafe continuation != nil }
     /// Tells this request from the ones that had the handle before.
     private(set) var requestNumber = 0
@@ -18,6 +20,9 @@ import CloakroomLoop
     private let response: CurlResponse
     private let suppressedFields: SuppressedHeaderFields
     private let address: OpaquePointer
+    private let version: HTTPVersion
+    /// Of HTTP/2, whose fields are no text.
+    private var fieldLines: CurlFieldLines?
     private var origin = ""
     private var kind = Kind.plain
     private var method = "GET"
@@ -43,11 +48,12 @@ import CloakroomLoop
         // Responses of S3 fit into the buffer; a long one of STS takes a second read.
         easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
         self.suppressedFields = suppressedFields
+        version = options.version
         response = CurlResponse(maximumBytes: options.maximumResponseBytes)
         let response = unsafe Unmanaged.passUnretained(response).toOpaque()
         unsafe easy.set(CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque())
         unsafe easy.set(CURLOPT_CURLU, UnsafeMutableRawPointer(address))
-        unsafe easy.setFields(suppressedFields.all)
+        if version == .http1 { unsafe easy.setFields(suppressedFields.all) } else { setHTTP2Options() }
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
         if options.readsCertificates { easy.set(CURLOPT_CERTINFO, 1) }
         unsafe easy.set(CURLOPT_WRITEDATA, response)
@@ -79,15 +85,20 @@ import CloakroomLoop
     /// - Returns: whether libcurl takes the request at all.
     func prepare(_ request: UpstreamRequest, timeout: Duration) -> Bool {
         let mayHaveBody = request.method != "GET" && request.method != "HEAD"
-        guard use(request.origin),
-            let head = RequestHead.text(
+        guard use(request.origin) else { return false }
+        let head: [CChar]?
+        switch version {
+        case .http1:
+            head = RequestHead.text(
                 request.target, request.fields, byteCount: mayHaveBody ? request.body.count : nil)
-        else { return false }
+        case .http2: head = useFieldLines(of: request)
+        }
+        guard let head else { return false }
         requestNumber += 1
         use(request.method == "HEAD" ? .head : mayHaveBody && !request.body.isEmpty ? .withBody : .plain)
         if kind == .withBody { takeRequestBody(request.body) }
         use(method: request.method)
-        useNamesHost(request.fields.location(of: "host") != nil)
+        if version == .http1 { useNamesHost(request.fields.location(of: "host") != nil) }
         use(timeoutMilliseconds: max(1, timeout.milliseconds))
         unsafe easy.check(cloakroom_set_text(easy.pointer, CURLOPT_REQUEST_TARGET, head))
         return true
@@ -101,7 +112,36 @@ import CloakroomLoop
             unsafe curl_url_set(address, CURLUPART_URL, origin + "/", UInt32(CURLU_PATH_AS_IS)) == CURLUE_OK
         else { return false }
         self.origin = origin
+        if version == .http2 {
+            // Without TLS there is nothing to agree on a version by.
+            let plain = origin.hasPrefix("http://")
+            easy.set(
+                CURLOPT_HTTP_VERSION, Int(plain ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2TLS))
+        }
         return true
+    }
+
+    private func setHTTP2Options() {
+        // For a connection that is being opened and will have room for many, rather than one more.
+        easy.set(CURLOPT_PIPEWAIT, 1)
+        easy.set(CURLOPT_USERAGENT, "cloakroom")
+    }
+
+    /// - Returns: the target alone; `nil` as for ``RequestHead``.
+    private func useFieldLines(of request: UpstreamRequest) -> [CChar]? {
+        let target = request.target.isEmpty ? "/" : request.target
+        guard RequestHead.isSendable(target, request.fields) else { return nil }
+        var lines = CurlFieldLines()
+        // Which libcurl would add, as in SuppressedHeaderFields.
+        for name in ["Accept", "Expect", "Content-Type"] where request.fields.location(of: name) == nil {
+            lines.append("\(name):")
+        }
+        for field in request.fields {
+            lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        unsafe easy.setFields(lines.first)
+        fieldLines = consume lines
+        return Array(target.utf8CString)
     }
 
     private func use(_ kind: Kind) {

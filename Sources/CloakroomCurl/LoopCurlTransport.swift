@@ -18,6 +18,9 @@ package import CloakroomLoop
         package var certificateAuthorities: String?
         /// Whether ``LoopCurlTransport/certificateEnd`` is told.
         package var readsCertificates = false
+        /// Open to one host at once; requests beyond wait for one that ends. `nil` for as many as there are requests.
+        package var maximumConnections: Int?
+        package var version = HTTPVersion.http1
 
         package init() {}
     }
@@ -35,7 +38,8 @@ package import CloakroomLoop
     package private(set) var certificateEnd: String?
 
     package init(options: Options = Options()) {
-        multi = CurlMulti(keptConnections: options.keptConnections)
+        multi = CurlMulti(keptConnections: options.keptConnections, multiplexes: options.version == .http2)
+        if let most = options.maximumConnections { multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, most) }
         self.options = options
         timer = CurlTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
         let me = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -52,6 +56,22 @@ package import CloakroomLoop
     }
 
     // MARK: Transport
+
+    /// Without a task of the caller's: a load test's requests are too many for one each.
+    ///
+    /// - Parameter completion: runs once, later.
+    package func send(
+        _ request: UpstreamRequest, timeout: Duration,
+        then completion: @escaping @LoopActor (Result<UpstreamResponse, TransportError>) -> Void
+    ) {
+        let transfer = idle.popLast() ?? newTransfer()
+        guard transfer.prepare(request, timeout: timeout) else {
+            idle.append(transfer)
+            return EventPoller.shared.atTurnEnd { completion(.failure(.invalidRequest)) }
+        }
+        transfer.completion = completion
+        multi.add(transfer.easy)
+    }
 
     @LoopActor package func send(
         _ request: consuming UpstreamRequest, timeout: Duration
@@ -90,9 +110,11 @@ package import CloakroomLoop
     private func finish(_ transfer: CurlTransfer, _ result: Result<UpstreamResponse, TransportError>) {
         multi.remove(transfer.easy)
         let continuation = unsafe transfer.continuation.take()
+        let completion = transfer.completion.take()
         transfer.reset()
         idle.append(transfer)
         unsafe continuation?.resume(returning: result)
+        completion?(result)
     }
 
     // MARK: What libcurl asks for
@@ -150,6 +172,12 @@ package import CloakroomLoop
             finish(transfer, transfer.result(code))
         }
     }
+}
+
+/// Which version of HTTP a transport speaks; over TLS the server may settle for HTTP/1.1.
+package enum HTTPVersion: String, Sendable, CaseIterable {
+    case http1 = "1.1"
+    case http2 = "2"
 }
 
 // libcurl's callbacks; closures of the loop's own code would be checked for their thread each time they run.

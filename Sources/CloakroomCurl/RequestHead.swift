@@ -25,7 +25,7 @@ import CloakroomHTTP
     /// - Returns: ending in a NUL; `nil` when a line break or a NUL would make two fields of one.
     static func text(_ target: String, _ fields: HeaderFields, byteCount: Int?) -> [CChar]? {
         let target = target.isEmpty ? "/" : target
-        guard isTarget(target), areSendable(fields) else { return nil }
+        guard isSendable(target, fields) else { return nil }
         // A line's end is one byte in the fields and two in the head.
         let capacity = target.utf8.count + fields.text.count + fields.count + room
         return unsafe [CChar](unsafeUninitializedCapacity: capacity) { space, count in
@@ -72,6 +72,10 @@ import CloakroomHTTP
         unsafe next[0] = CChar(UInt8(ascii: "\r"))
         unsafe next[1] = CChar(UInt8(ascii: "\n"))
         unsafe next += 2
+    }
+
+    static func isSendable(_ target: String, _ fields: HeaderFields) -> Bool {
+        isTarget(target) && areSendable(fields)
     }
 
     private static func isTarget(_ target: String) -> Bool {

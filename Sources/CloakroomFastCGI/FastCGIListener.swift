@@ -53,6 +53,8 @@ package final class FastCGIListener {
         scheduleSweep()
     }
 
+    package var connectionCount: Int { connections.count }
+
     /// Requests that a handler works on.
     package var inFlight: Int { answering }
 

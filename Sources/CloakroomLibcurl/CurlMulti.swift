@@ -9,13 +9,15 @@ package import CloakroomCCurl
     /// libcurl's own, once in a process.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    /// - Parameter keptConnections: open when idle, at most.
-    package init(keptConnections: Int) {
+    /// - Parameters:
+    ///   - keptConnections: open when idle, at most.
+    ///   - multiplexes: whether transfers of HTTP/2 share connections.
+    package init(keptConnections: Int, multiplexes: Bool = false) {
         precondition(Self.isReady, "curl_global_init")
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
         unsafe pointer = multi
         set(CURLMOPT_MAXCONNECTS, keptConnections)
-        set(CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+        set(CURLMOPT_PIPELINING, Int(multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING))
     }
 
     /// Ends it and its connections; its transfers must have been removed.

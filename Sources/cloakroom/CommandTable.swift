@@ -4,7 +4,8 @@ import CloakroomOperations
 enum CommandTable {
     static let commands: [any Command.Type] = [
         InitCommand.self, SettingsCommand.self, ServeCommand.self, StatusCommand.self, CheckCommand.self,
-        DoctorCommand.self, AuditVerify.self, LifecycleShow.self, LifecycleApply.self, LifecycleVerify.self,
+        DoctorCommand.self, LoadCommand.self, AuditVerify.self, LifecycleShow.self, LifecycleApply.self,
+        LifecycleVerify.self,
         LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, PolicyShow.self, PolicyTest.self,
         RenewCommand.self, TokenMint.self, UsageScanCommand.self, UserSet.self, UserGet.self, UserDisable.self,
         UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self,

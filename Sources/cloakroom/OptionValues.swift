@@ -38,4 +38,11 @@ enum DurationArgument {
         guard let unit = text.last.flatMap({ units[$0] }), let count = UInt32(text.dropLast()) else { return nil }
         return .seconds(Int(count) * unit)
     }
+
+    /// Of short times too: `500ms`, `1.5s`.
+    static func seconds(_ text: String) -> Double? {
+        if text.hasSuffix("ms") { return Double(text.dropLast(2)).map { $0 / 1000 } }
+        guard let unit = text.last.flatMap({ units[$0] }) else { return nil }
+        return Double(text.dropLast()).map { $0 * Double(unit) }
+    }
 }

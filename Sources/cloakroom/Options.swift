@@ -1,4 +1,5 @@
 import CloakroomCLinux
+import Synchronization
 
 /// The options and operands of one command, as getopt_long(3) reads them: `--name value` or `--name=value`, in any
 /// place; `--` ends the options; `-h` is `--help`.
@@ -18,6 +19,8 @@ struct Options {
     /// The command's name.
     let command: String
     private(set) var values: [String: String] = [:]
+    /// All values of each, in their order.
+    private(set) var lists: [String: [String]] = [:]
     /// Those without a value that were given.
     private(set) var flags: Set<String> = []
     private(set) var operands: [String] = []
@@ -48,6 +51,18 @@ struct Options {
                 : option(name: spellings[index], has_arg: 0, flag: nil, val: Self.help)
         }
         table.append(option())
+        try Self.turn.withLock { _ throws(ParseError) in try read(&words, table, names, valued: valued) }
+    }
+
+    /// getopt_long(3) keeps its place in globals: in tests several lines are read at once.
+    private static let turn = Mutex(())
+
+    /// - Parameters:
+    ///   - names: first of those with a value, as many as `valued` says, then of the others.
+    ///   - table: of the same, and of `--help`.
+    private mutating func read(
+        _ words: inout [UnsafeMutablePointer<CChar>?], _ table: [option], _ names: [String], valued: Int
+    ) throws(ParseError) {
         let count = Int32(words.count - 1)
         cloakroom_options_begin()
         while true {
@@ -65,7 +80,9 @@ struct Options {
             default:
                 let index = Int(number - Self.firstNumber)
                 if index < valued {
-                    values[names[index]] = String(cString: cloakroom_option_value())
+                    let value = String(cString: cloakroom_option_value())
+                    values[names[index]] = value
+                    lists[names[index], default: []].append(value)
                 } else {
                     self.flags.insert(names[index])
                 }

@@ -30,12 +30,12 @@ enum TokenMint: Command {
                 lifetime: .seconds(lifetime)))
     }
 
-    private static func issuer(named name: String?, in settings: Settings) -> Issuer? {
+    static func issuer(named name: String?, in settings: Settings) -> Issuer? {
         settings.tokens.issuers.first { name == nil || $0.name == name }
     }
 
     /// With the first algorithm that the issuer may sign with.
-    private static func signingKey(of issuer: Issuer) -> TokenSigningKey? {
+    static func signingKey(of issuer: Issuer) -> TokenSigningKey? {
         guard case .fixed(let keys) = issuer.keys, let secret = keys.keys.lazy.compactMap(\.secret).first else {
             return nil
         }

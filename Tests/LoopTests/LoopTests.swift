@@ -20,6 +20,34 @@ struct LoopTests {
         await task.value
     }
 
+    @Test @LoopActor func `a precise timer goes off at its instant, once for each, and not after it was stopped`()
+        async throws
+    {
+        var lateness: [UInt64] = []
+        var due: UInt64 = 0
+        let (stream, next) = AsyncStream.makeStream(of: Void.self)
+        let timer = try PreciseTimer {
+            let now = Monotonic.now
+            #expect(now >= due)
+            lateness.append(now &- due)
+            next.yield()
+        }
+        var iterator = stream.makeAsyncIterator()
+        // No whole milliseconds, and one that has passed already.
+        for distance in [300_000, 1_700_000, 0, 2_250_000, 150_000] as [UInt64] {
+            due = Monotonic.now + distance
+            timer.set(at: due)
+            await iterator.next()
+        }
+        #expect(lateness.count == 5)
+        // Rounded up to milliseconds, none but the third would be this early.
+        #expect(lateness.sorted()[2] < 500_000)
+        timer.set(at: Monotonic.now + 1_000_000)
+        timer.stop()
+        try await LoopActor.sleep(for: .milliseconds(5))
+        #expect(lateness.count == 5)
+    }
+
     @Test @LoopActor func `runs timers by deadline, not by order of making`() async {
         var order: [Int] = []
         await withCheckedContinuation { continuation in

@@ -8,6 +8,7 @@ import backups
 import canned
 import cluster
 import failover
+import generator
 import instructions
 import kit
 import load
@@ -85,6 +86,8 @@ class Bench:
         if self.only in (None, "redis"):
             self._try(self._failover)
             self._try(self._cluster)
+        if self.only in (None, "load"):
+            self._try(self._generator)
         if self.only in (None, "renew_beside"):
             self._try(self._beside)
         if self.only in (None, "renew_false"):
@@ -135,6 +138,13 @@ class Bench:
         print("vending on a cluster of Redis beside one", flush=True)
         self._median("vend_cached_cpu_cluster_over_single",
                      cluster.over_single(self.parts, self.canned, self.cluster_pairs, self.seconds))
+
+    def _generator(self):
+        print("sending a load beside wrk", flush=True)
+        costs, ratios = generator.beside_wrk(self.parts, self.slow, self.cluster_pairs // 2, self.seconds)
+        self.values |= {"load_cpu_us_per_request": statistics.median(costs),
+                        "load_p50_over_wrk": statistics.median(ratios)}
+        self.notes.append(generator.note(costs, ratios))
 
     def _backend(self, scenario):
         if scenario.floor:

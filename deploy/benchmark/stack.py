@@ -28,6 +28,11 @@ _ENVIRONMENT = {
 }
 
 
+def environment():
+    """What a command needs that reads a worker's settings."""
+    return dict(_ENVIRONMENT)
+
+
 class Stack:
     """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
 

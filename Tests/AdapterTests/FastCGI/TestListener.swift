@@ -34,6 +34,11 @@ final class TestListener {
         }
     }
 
+    /// Connections that are open.
+    var connections: Int { listener.connectionCount }
+
+    nonisolated var address: ListenAddress { .unix(path: path) }
+
     nonisolated func connect() throws -> Peer { try Peer(unixPath: path) }
 
     /// On a connection of its own, which the listener is asked to close.

@@ -1,0 +1,130 @@
+import CloakroomJSON
+
+/// Looks for the highest rate that keeps the bars: doubles until one is broken, then halves what lies between.
+///
+/// What it finds was shown three times: the rate kept the bars in three runs, and one that is a little higher broke them in
+/// three. A run that says otherwise moves the bounds and begins the count anew.
+package struct KneeSearch: Sendable {
+    package enum Outcome: Sendable, Equatable {
+        /// Requests per second that kept the bars, and that broke them.
+        case found(good: Double, bad: Double)
+        /// Even the lowest rate that was tried.
+        case everyRateBroken(Double)
+        /// Not even the highest that may be tried.
+        case noneBroken(Double)
+        /// The generator could not send so many at their times.
+        case generatorLate(Double)
+        /// Runs at the same rate went on to differ.
+        case unsteady(Double)
+    }
+
+    package enum Next: Sendable, Equatable {
+        case run(Double)
+        case end(Outcome)
+    }
+
+    private struct Bound {
+        let rate: Double
+        /// How many runs have shown it.
+        var shown = 1
+    }
+
+    /// How far apart the two rates are that are found, at most: 5 %.
+    static let precision = 1.05
+    static let timesShown = 3
+    private static let mostRuns = 60
+    private static let mostLateRuns = 3
+
+    package private(set) var next: Next
+    private let lowest: Double
+    private let highest: Double
+    private var good: Bound?
+    private var bad: Bound?
+    /// Whether both were known at once: from then on the knee is near.
+    private var isNear = false
+    private var runs = 0
+    private var lateRuns = 0
+
+    /// - Parameters:
+    ///   - first: in requests per second.
+    ///   - highest: the most that may be tried.
+    package init(from first: Double, highest: Double) {
+        next = .run(first)
+        lowest = first / 1024
+        self.highest = highest
+    }
+
+    /// Takes what the run showed that ``next`` asked for.
+    ///
+    /// - Parameter isLate: whether the generator was; a run that kept its bars nevertheless has shown that.
+    package mutating func record(kept: Bool, isLate: Bool) {
+        guard case .run(let rate) = next else { return }
+        runs += 1
+        guard kept || !isLate else {
+            lateRuns += 1
+            if lateRuns == Self.mostLateRuns { next = .end(.generatorLate(rate)) }
+            return
+        }
+        lateRuns = 0
+        if kept { raise(to: rate) } else { lower(to: rate) }
+        isNear = isNear || good != nil && bad != nil
+        next = runs < Self.mostRuns ? following(rate) : .end(.unsteady(rate))
+    }
+
+    private mutating func raise(to rate: Double) {
+        if good?.rate == rate { good?.shown += 1 } else { good = Bound(rate: rate) }
+        if let bad, bad.rate <= rate { self.bad = nil }
+    }
+
+    private mutating func lower(to rate: Double) {
+        if bad?.rate == rate { bad?.shown += 1 } else { bad = Bound(rate: rate) }
+        if let good, good.rate >= rate { self.good = nil }
+    }
+
+    private func following(_ rate: Double) -> Next {
+        switch (good, bad) {
+        case (nil, nil): return .run(rate)
+        case (let good?, nil):
+            guard good.rate < highest else { return .end(.noneBroken(highest)) }
+            // Beyond a bound that did not hold, a little further.
+            return .run(min(highest, good.rate * (isNear ? Self.precision : 2)))
+        case (nil, let bad?):
+            guard bad.rate > lowest else { return .end(.everyRateBroken(bad.rate)) }
+            return .run(isNear ? bad.rate / Self.precision : bad.rate / 2)
+        case (let good?, let bad?):
+            guard bad.rate <= good.rate * Self.precision else { return .run(between(good.rate, bad.rate)) }
+            if good.shown < Self.timesShown, good.shown <= bad.shown { return .run(good.rate) }
+            if bad.shown < Self.timesShown { return .run(bad.rate) }
+            return good.shown < Self.timesShown ? .run(good.rate) : .end(.found(good: good.rate, bad: bad.rate))
+        }
+    }
+
+    private func between(_ good: Double, _ bad: Double) -> Double {
+        let middle = (good + bad) / 2
+        // Whole rates read better, where they tell the two apart.
+        let whole = middle.rounded()
+        return whole > good && whole < bad && middle >= 100 ? whole : middle
+    }
+}
+
+extension KneeSearch.Outcome {
+    package var text: String {
+        switch self {
+        case .found(let good, let bad):
+            "\(good.short)/s keeps the bars, \(bad.short)/s breaks them, each shown \(KneeSearch.timesShown) times"
+        case .everyRateBroken(let rate): "none found: \(rate.short)/s breaks the bars already"
+        case .noneBroken(let rate): "none found: \(rate.short)/s keeps the bars, and no higher rate was to be tried"
+        case .generatorLate(let rate):
+            "none found: the generator cannot send \(rate.short)/s at their times; it is the limit, not the server"
+        case .unsteady(let rate): "none found: runs at about \(rate.short)/s go on to differ; give it longer runs"
+        }
+    }
+
+    var json: JSON {
+        switch self {
+        case .found(let good, let bad):
+            ["found": .bool(true), "good": .number(good), "bad": .number(bad), "text": .string(text)]
+        case .everyRateBroken, .noneBroken, .generatorLate, .unsteady: ["found": .bool(false), "text": .string(text)]
+        }
+    }
+}

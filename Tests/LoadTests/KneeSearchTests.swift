@@ -1,0 +1,96 @@
+import CloakroomLoad
+import CloakroomLoop
+import CloakroomTestSupport
+import Testing
+
+@LoopActor @Suite(.onLoop)
+struct KneeSearchTests {
+    private let bars = [LoadBar("p99>100ms"), LoadBar("errors>0.1%")].compactMap(\.self)
+
+    /// Runs that each begin with a server at rest, which handles so many requests a second.
+    private func search(from first: Double, highest: Double = 100_000, capacity: Double) -> (KneeSearch, [Double]) {
+        var search = KneeSearch(from: first, highest: highest)
+        let mix = RequestMix([.init(.health, weight: 1)])
+        var rates: [Double] = []
+        while case .run(let rate) = search.next {
+            rates.append(rate)
+            let clock = VirtualClock()
+            let schedule = LoadSchedule([.steady(rate, seconds: 10)])
+            let loop = OpenLoop(
+                schedule, mix, target: VirtualQueue(clock, requestsPerSecond: capacity), clock: clock,
+                maximumOpen: 100_000)
+            loop.begin {}
+            clock.runOut()
+            let step = loop.tally.steps(schedule, mix)[0]
+            search.record(kept: !step.verdicts(bars).contains { $0.isBroken }, isLate: step.isLate)
+        }
+        return (search, rates)
+    }
+
+    @Test(arguments: [10.0, 100, 730, 20_000])
+    func `finds what a server can do to 5 %, wherever it begins`(first: Double) throws {
+        // A server of 1,000 a second has a backlog of 100 ms after 10 s of 1,010 a second.
+        let (search, rates) = search(from: first, capacity: 1000)
+        guard case .end(.found(let good, let bad)) = search.next else {
+            Issue.record("found nothing: \(search.next)")
+            return
+        }
+        #expect(good < 1011 && bad > 1009)
+        #expect(bad <= good * 1.05)
+        #expect(rates.count { $0 == good } == 3)
+        #expect(rates.count { $0 == bad } == 3)
+        #expect(rates.count < 25)
+    }
+
+    @Test func `says when no rate keeps the bars, and when all do`() {
+        var hopeless = KneeSearch(from: 100, highest: 1000)
+        while case .run = hopeless.next { hopeless.record(kept: false, isLate: false) }
+        #expect(hopeless.next == .end(.everyRateBroken(100.0 / 1024)))
+        var idle = KneeSearch(from: 100, highest: 1000)
+        while case .run = idle.next { idle.record(kept: true, isLate: false) }
+        #expect(idle.next == .end(.noneBroken(1000)))
+    }
+
+    @Test func `a late generator is not taken for a slow server`() {
+        var search = KneeSearch(from: 100, highest: 100_000)
+        while case .run(let rate) = search.next { search.record(kept: rate < 500, isLate: rate >= 500) }
+        #expect(search.next == .end(.generatorLate(800)))
+    }
+
+    @Test func `one late run is repeated`() {
+        var search = KneeSearch(from: 100, highest: 100_000)
+        search.record(kept: false, isLate: true)
+        #expect(search.next == .run(100))
+        search.record(kept: true, isLate: false)
+        #expect(search.next == .run(200))
+    }
+
+    @Test func `a bound that does not hold again is looked for anew`() {
+        var search = KneeSearch(from: 1000, highest: 100_000)
+        var runs = 0
+        while case .run(let rate) = search.next {
+            runs += 1
+            // The first ten runs see a server that is better than it later is.
+            search.record(kept: rate < (runs < 8 ? 1500 : 1200), isLate: false)
+        }
+        guard case .end(.found(let good, let bad)) = search.next else {
+            Issue.record("found nothing: \(search.next)")
+            return
+        }
+        #expect(good < 1200 && bad >= 1200)
+    }
+
+    @Test func `a server that is never twice the same has no knee`() {
+        var search = KneeSearch(from: 1000, highest: 100_000)
+        var results: [Double: Bool] = [:]
+        while case .run(let rate) = search.next {
+            let isKept = results[rate].map { !$0 } ?? (rate < 1500)
+            results[rate] = isKept
+            search.record(kept: isKept, isLate: false)
+        }
+        guard case .end(.unsteady) = search.next else {
+            Issue.record("found something: \(search.next)")
+            return
+        }
+    }
+}
