@@ -24,6 +24,7 @@ enum CheckCommand: Command {
                 "\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)\n"
                     + "Images of chats: \(chats(settings))")
             let change = former.map { SettingsReview.policyChange(from: $0, to: settings) }
+            try roleLines(settings).forEach { Output.print($0) }
             (review.lines + notes(settings) + [review.policies, change].compactMap(\.self)).forEach { Output.print($0) }
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialChainError {
@@ -33,6 +34,24 @@ enum CheckCommand: Command {
         } catch {
             return Output.fail("\(error)")
         }
+    }
+
+    /// Nothing where there is but the role of `vending.roleARN`.
+    private static func roleLines(_ settings: Settings) throws(CredentialChainError) -> [String] {
+        let roles = settings.vending.roles
+        guard roles.active.count + roles.retired.count > 1 else { return [] }
+        var lines = ["Users are spread over \(roles.active.count) roles:"]
+        for role in roles.active + roles.retired {
+            var origin = "the worker's credentials"
+            if let profile = role.profile {
+                let chain = AWSCredentials.chain(
+                    settings.aws.of(profile: profile), transport: OfflineTransport(), runtime: RuntimeDependencies())
+                origin = try chain.expectedOrigin()
+            }
+            let how = roles.active.contains(role) ? "\(role.sts.host)" : "retired: only revocations reach it"
+            lines.append("    \(role.name): \(role.arn), \(how), \(origin)")
+        }
+        return lines
     }
 
     private static func chats(_ settings: Settings) -> String {

@@ -23,6 +23,7 @@ extension ServiceDependencies {
             transport: transport, credentials: WorkerCredentials(settings, transport: transport, log: log),
             issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(log: log),
             log: log, metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
+        roleCredentials = WorkerCredentials.ofRoles(settings, transport: transport, log: log)
     }
 
     /// A folder that the settings name must be there. That of the supervisor may have been removed meanwhile: no worker
@@ -30,19 +31,20 @@ extension ServiceDependencies {
     static func metrics(
         _ settings: Settings, _ sharedFolder: String?, of worker: String, _ log: Log
     ) throws(SystemError) -> (metrics: Metrics, folder: MetricsFolder?) {
+        let roles = settings.vending.roles.active.map(\.name)
         if let path = settings.server.metricsFolder {
             let folder = MetricsFolder(path: path)
-            return (try folder.metrics(worker: worker), folder)
+            return (try folder.metrics(worker: worker, roles: roles), folder)
         }
-        guard let sharedFolder else { return (try Metrics(), nil) }
+        guard let sharedFolder else { return (try Metrics(roles: roles), nil) }
         let folder = MetricsFolder(path: sharedFolder)
         do throws(SystemError) {
-            return (try folder.metrics(worker: worker), folder)
+            return (try folder.metrics(worker: worker, roles: roles), folder)
         } catch {
             log.error(
                 "the supervisor's folder cannot be used: this worker shows its own metrics",
                 ["reason": .text("\(error)")])
-            return (try Metrics(), nil)
+            return (try Metrics(roles: roles), nil)
         }
     }
 }
@@ -62,7 +64,8 @@ extension Upstreams {
             options: .upstreams(settings, maximumResponseBytes: maximumResponseBytes))
         self.init(
             settings, bucket: bucket, renewal: renewal, transport: transport,
-            credentials: WorkerCredentials(settings, transport: transport))
+            credentials: WorkerCredentials(settings, transport: transport),
+            roleCredentials: WorkerCredentials.ofRoles(settings, transport: transport))
     }
 }
 
@@ -76,8 +79,30 @@ extension WorkerCredentials {
             self.init(keys)
             return
         }
-        let report = CredentialReport(log: log ?? Log(sink: nil, level: .error), lifetime: settings.vending.lifetime)
-        let chain = AWSCredentials.chain(settings.aws, transport: transport, runtime: .onLoop)
+        self.init(settings.aws, lifetime: settings.vending.lifetime, transport: transport, log: log)
+    }
+
+    /// By their profiles, those that call STS for roles of `vending.roles`.
+    @LoopActor
+    static func ofRoles(
+        _ settings: Settings, transport: any Transport, log: Log? = nil
+    ) -> [String: WorkerCredentials] {
+        let roles = settings.vending.roles
+        let profiles = Set((roles.active + roles.retired).compactMap(\.profile))
+        return Dictionary(
+            uniqueKeysWithValues: profiles.map { profile in
+                let access = settings.aws.of(profile: profile)
+                return (
+                    profile,
+                    WorkerCredentials(access, lifetime: settings.vending.lifetime, transport: transport, log: log)
+                )
+            })
+    }
+
+    @LoopActor
+    private init(_ access: Settings.AWSAccess, lifetime: Duration, transport: any Transport, log: Log?) {
+        let report = CredentialReport(log: log ?? Log(sink: nil, level: .error), lifetime: lifetime)
+        let chain = AWSCredentials.chain(access, transport: transport, runtime: .onLoop)
         self.init(
             RefreshingCredentials(chain, runtime: .onLoop) { event in
                 LoopActor.assumeIsolated { report.take(event) }

@@ -72,7 +72,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func `a revocation is applied to the role, together with earlier ones`() throws {
+        @Test func `a revocation is applied to every role, together with earlier ones`() throws {
             let policy = Mutex<String?>(nil)
             let iam = try HTTPServer { request in
                 let form = String(decoding: request.body, as: UTF8.self)
@@ -86,7 +86,12 @@ extension EndToEnd {
                 let result = "<GetRolePolicyResult><PolicyDocument>\(text)</PolicyDocument></GetRolePolicyResult>"
                 return Self.answer(200, "<GetRolePolicyResponse>\(result)</GetRolePolicyResponse>")
             }
-            try Stack.run("apply", .init(s3: true) { $0["aws.iamEndpoint"] = iam.url }) { stack in
+            let former = "arn:aws:iam::000000000000:role/teams/cloakroom-former"
+            let options = Stack.Options(s3: true) { settings in
+                settings["aws.iamEndpoint"] = iam.url
+                settings["vending.roles"] = [["name": "former", "roleARN": former, "retired": true] as [String: Any]]
+            }
+            try Stack.run("apply", options) { stack in
                 try stack.waitUntilReady()
                 let token = Tokens.token(user: "u_app")
                 #expect(try stack.ask(.vend(token)).status == 200)
@@ -94,8 +99,11 @@ extension EndToEnd {
                 #expect(try stack.ask(.vend(token)).told == Self.disabled)
                 let text = try #require(policy.withLock { $0 }?.removingPercentEncoding)
                 #expect(text.contains("u_app\"") && text.contains("u_app2\""))
-                let form = String(decoding: try #require(iam.requests.last).body, as: UTF8.self)
-                #expect(form.hasPrefix("Action=PutRolePolicy&Version=2010-05-08&RoleName=cloakroom-app&"))
+                let forms = iam.requests.map { String(decoding: $0.body, as: UTF8.self) }
+                let put = "Action=PutRolePolicy&Version=2010-05-08&RoleName="
+                let written = forms.filter { $0.hasPrefix(put) }.map { $0.dropFirst(put.count).prefix { $0 != "&" } }
+                let both: [Substring] = ["cloakroom-app", "cloakroom-former"]
+                #expect(written == both + both, "each role that sessions may be of, for each user")
                 #expect(
                     iam.requests.allSatisfy { $0["authorization"]?.contains("/us-east-1/iam/aws4_request") == true })
                 // IAM refuses: vending is stopped all the same, and the command says so.

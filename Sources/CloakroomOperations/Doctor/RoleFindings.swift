@@ -25,7 +25,7 @@ package struct RoleObservations: Sendable {
 /// Checks the role that users' sessions assume.
 package struct RoleFindings {
     private let observations: RoleObservations
-    private let settings: Settings.Vending
+    private let role: SessionRole
     private let lifetime: Duration
     /// Whether our own credentials are a role's.
     private let isChained: Bool
@@ -34,10 +34,10 @@ package struct RoleFindings {
 
     /// - Parameter lifetime: the longest of all tiers.
     package init(
-        _ observations: RoleObservations, _ settings: Settings.Vending, lifetime: Duration, isChained: Bool, now: Date
+        _ observations: RoleObservations, _ role: SessionRole, lifetime: Duration, isChained: Bool, now: Date
     ) {
         self.observations = observations
-        self.settings = settings
+        self.role = role
         self.lifetime = lifetime
         self.isChained = isChained
         self.now = now
@@ -45,9 +45,12 @@ package struct RoleFindings {
 
     package var all: [Finding] {
         switch observations.asked {
-        case .success(let role):
-            [check.ok("\(settings.roleARN) can be assumed, with tags and a session policy"), length(role), size(role)]
-                .compactMap(\.self)
+        case .success(let assumed):
+            [
+                check.ok("\(role.arn) can be assumed, with tags and a session policy"), length(assumed),
+                size(assumed),
+            ]
+            .compactMap(\.self)
         case .failure(let error): [refused(error)]
         }
     }
@@ -102,25 +105,25 @@ package struct RoleFindings {
         }
         if observations.message?.contains("sts:TagSession") == true || observations.worksWithoutTags {
             return (
-                "\(settings.roleARN) accepts no tags",
+                "\(role.arn) accepts no tags",
                 "allow sts:TagSession beside sts:AssumeRole, in the role's trust policy and in the worker's own:"
                     + " deploy/iam/session-role-trust.json"
             )
         }
         if observations.message?.contains("MaxSessionDuration") == true || observations.worksForFifteenMinutes {
             return (
-                "\(settings.roleARN) gives no session of \(lifetime.components.seconds) s",
+                "\(role.arn) gives no session of \(lifetime.components.seconds) s",
                 "raise the role's maximum session duration, or lower vending.lifetimeSeconds and the tiers'"
             )
         }
         switch code {
         case "AccessDenied":
             return (
-                "\(settings.roleARN) cannot be assumed",
+                "\(role.arn) cannot be assumed",
                 "name the worker in the role's trust policy, with vending.externalID if it requires one, and allow the"
                     + " worker sts:AssumeRole on it: deploy/iam"
             )
-        default: return ("\(settings.roleARN) cannot be assumed", "look up the code in the STS API Reference")
+        default: return ("\(role.arn) cannot be assumed", "look up the code in the STS API Reference")
         }
     }
 }

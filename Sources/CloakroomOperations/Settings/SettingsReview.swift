@@ -17,7 +17,7 @@ package struct SettingsReview: Sendable {
         let terms = LifecycleTerms(settings)
         errors = [LifecycleConflict(terms)].compactMap(\.self).map { Remark(text: $0.text, advice: $0.advice) }
         warnings =
-            Self.shortLifetimes(settings)
+            Self.shortLifetimes(settings) + Self.sharedQuotas(settings.vending.roles)
             + settings.assetPrefixes.filter { terms.names.contains($0.prefix) }.map { place in
                 Remark(
                     text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
@@ -46,7 +46,7 @@ package struct SettingsReview: Sendable {
         var lines: [String] = []
         if !added.isEmpty { lines.append("Policies have to allow besides: \(added.joined(separator: ", "))") }
         if !dropped.isEmpty { lines.append("Policies need not allow any more: \(dropped.joined(separator: ", "))") }
-        lines += [chat.kept].compactMap(\.self)
+        lines += [chat.kept].compactMap(\.self) + roleLines(from: former.vending.roles, to: settings.vending.roles)
         return lines.isEmpty ? "Policies stay as they are" : lines.joined(separator: "\n")
     }
 
@@ -63,6 +63,25 @@ package struct SettingsReview: Sendable {
                 text:
                     "\(name) is below 2400: AWS SDKs that read /v1/credentials fetch credentials with every call in the"
                     + " last 15 minutes", advice: "give 3600 if clients use that route")
+        }
+    }
+
+    /// AWS counts calls of STS by the account that makes them, and by Region (IAM User Guide, "IAM and AWS STS quotas").
+    private static func sharedQuotas(_ roles: SessionRoles) -> [Remark] {
+        roles.active.enumerated().compactMap { index, role in
+            guard let other = roles.active[..<index].first(where: { $0.calls(likeThoseOf: role) }) else { return nil }
+            return Remark(
+                text:
+                    "the roles \(other.name) and \(role.name) share one quota of STS: same credentials, same endpoint",
+                advice: "give \(role.name) a profile of another account, or a stsRegion of its own")
+        }
+    }
+
+    /// Roles that a user's sessions may still be of, and that revocations would not reach.
+    private static func roleLines(from former: SessionRoles, to roles: SessionRoles) -> [String] {
+        let reached = Set(roles.distinct.map(\.arn))
+        return former.distinct.filter { !reached.contains($0.arn) }.map {
+            "Revocations would not reach sessions of \($0.arn): keep it in vending.roles with retired: true for 12 hours"
         }
     }
 

@@ -100,6 +100,24 @@ enum AttemptLabel: String, MetricLabel {
     }
 }
 
+/// How a call of STS for a user's session ended.
+enum RoleCallLabel: String, MetricLabel {
+    case success, unavailable, refused, unusable, cancelled
+
+    static let name = "outcome"
+
+    init(_ error: STSError?) {
+        self =
+            switch error {
+            case nil: .success
+            case .unavailable: .unavailable
+            case .refused: .refused
+            case .unusable: .unusable
+            case .cancelled: .cancelled
+            }
+    }
+}
+
 enum RenewalLabel: String, MetricLabel {
     case renewed
     case recentlyWritten = "fresh"

@@ -9,8 +9,10 @@ package final class Metrics {
     let row: MappedCounters
 
     /// In a row that is not shared.
-    package convenience init() throws(SystemError) {
-        let layout = MetricsLayout()
+    ///
+    /// - Parameter roles: the names of those over which users are spread.
+    package convenience init(roles: [String] = [SessionRole.mainName]) throws(SystemError) {
+        let layout = MetricsLayout(roles: roles)
         try self.init(layout: layout, row: .anonymous(count: layout.count))
     }
 
@@ -30,6 +32,10 @@ package final class Metrics {
         let upstream = UpstreamLabel(attempt.service)
         row.add(1, at: layout.upstreamAttempts[upstream, AttemptLabel(attempt.fault?.kind)])
         observe(attempt.duration.nanoseconds, at: layout.upstreamDurations[upstream])
+    }
+
+    func called(_ role: SessionRole, _ outcome: RoleCallLabel) {
+        if let index = layout.roleCalls[role.name, outcome] { row.add(1, at: index) }
     }
 
     /// Once a request: under the window that refuses it, else under that of its kind.

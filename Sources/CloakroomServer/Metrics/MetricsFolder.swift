@@ -20,9 +20,13 @@ package final class MetricsFolder {
 
     /// The row of one worker. A worker that takes the place of another goes on in its row, so nothing counts down.
     ///
-    /// - Parameter worker: its name, such as the socket it listens on; made into a file name.
-    package func metrics(worker: String) throws(SystemError) -> Metrics {
-        let layout = MetricsLayout()
+    /// - Parameters:
+    ///   - worker: its name, such as the socket it listens on; made into a file name.
+    ///   - roles: the names of those over which users are spread.
+    package func metrics(
+        worker: String, roles: [String] = [SessionRole.mainName]
+    ) throws(SystemError) -> Metrics {
+        let layout = MetricsLayout(roles: roles)
         let name = String(worker.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let description = URL(fileURLWithPath: "\(path)/\(layout.fingerprint).layout")

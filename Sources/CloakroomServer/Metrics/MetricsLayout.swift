@@ -42,6 +42,17 @@ struct MetricsLayout {
         subscript(row: Row, column: Column) -> Int { base + row.index * columns + column.index }
     }
 
+    /// A counter for each value of a label, for each of the roles.
+    struct RoleCounters<Column: MetricLabel> {
+        fileprivate let base: Int
+        fileprivate let names: [String]
+
+        /// `nil` for a role of other settings.
+        subscript(role: String, column: Column) -> Int? {
+            names.firstIndex(of: role).map { base + $0 * Column.allCases.count + column.index }
+        }
+    }
+
     /// A histogram of durations for each value of a label.
     struct Histograms<Label: MetricLabel> {
         fileprivate let base: Int
@@ -60,6 +71,7 @@ struct MetricsLayout {
     let requestDurations: Histograms<RouteLabel>
     let upstreamAttempts: CounterPairs<UpstreamLabel, AttemptLabel>
     let upstreamDurations: Histograms<UpstreamLabel>
+    let roleCalls: RoleCounters<RoleCallLabel>
     let limits: CounterPairs<RateLimitName, RateLimitDecision.Verdict>
     let entitlementRefusals: Counters<Entitlement.Refusal>
     let renewals: Counters<RenewalLabel>
@@ -75,7 +87,8 @@ struct MetricsLayout {
     let droppedLines: Single
     let starts: Single
 
-    init() {
+    /// - Parameter roles: the names of those over which users are spread.
+    init(roles: [String] = [SessionRole.mainName]) {
         var builder = Builder()
         requests = builder.pairs("cloakroom_requests_total", "Requests answered.")
         requestDurations = builder.histograms(
@@ -83,6 +96,10 @@ struct MetricsLayout {
         upstreamAttempts = builder.pairs(
             "cloakroom_upstream_attempts_total", "Tries at calls to AWS, retries included.")
         upstreamDurations = builder.histograms("cloakroom_upstream_duration_seconds", "One try at one call.")
+        roleCalls = builder.roles(
+            "cloakroom_role_calls_total",
+            "Calls of STS for users' sessions, by the role assumed; retries are not counted.",
+            roles)
         limits = builder.pairs(
             "cloakroom_limit_decisions_total", "Rate limit decisions; open and closed are those made without Redis.")
         entitlementRefusals = builder.counters(
@@ -153,6 +170,13 @@ struct MetricsLayout {
                 Column.allCases.map { [(Row.name, row.value), (Column.name, $0.value)] }
             }
             return CounterPairs(base: add(name, help, "counter", labels), columns: Column.allCases.count)
+        }
+
+        mutating func roles<Column: MetricLabel>(
+            _ name: String, _ help: String, _ roles: [String]
+        ) -> RoleCounters<Column> {
+            let labels = roles.flatMap { role in Column.allCases.map { [("role", role), (Column.name, $0.value)] } }
+            return RoleCounters(base: add(name, help, "counter", labels), names: roles)
         }
 
         mutating func histograms<Label: MetricLabel>(_ name: String, _ help: String) -> Histograms<Label> {

@@ -55,7 +55,8 @@ package struct ServiceBuilder {
 
         let copyLimiter = CopyConcurrencyLimiter(maximum: settings.renewal.maximumInFlight, metrics: metrics)
         let upstreams = Upstreams(
-            settings, transport: dependencies.transport, credentials: dependencies.credentials, runtime: runtime
+            settings, transport: dependencies.transport, credentials: dependencies.credentials,
+            roleCredentials: dependencies.roleCredentials, runtime: runtime
         ) { attempt in
             metrics.attempted(attempt)
             copyLimiter.observe(attempt)
@@ -76,7 +77,7 @@ package struct ServiceBuilder {
                 users: UserRecords(redis: redis, keyPrefix: keyPrefix, now: runtime.wallClock),
                 limiter: limiter,
                 vendor: Vendor(
-                    sts: upstreams.sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
+                    roles: upstreams.roles, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
                     shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock),
                 renewer: Renewer(
                     settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, queue: queue,

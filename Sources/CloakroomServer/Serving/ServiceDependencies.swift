@@ -10,6 +10,8 @@ package struct ServiceDependencies {
     /// To STS, S3 and IAM.
     package var transport: any Transport
     package var credentials: WorkerCredentials
+    /// By their profiles, those of roles in other accounts.
+    package var roleCredentials: [String: WorkerCredentials] = [:]
     /// To the issuers, for their keys; one that follows no redirect.
     package var issuers: any Transport
     package var redis: any RedisClient

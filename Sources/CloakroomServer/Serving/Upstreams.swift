@@ -5,9 +5,12 @@ package import CloakroomLoop
 /// STS, S3 and IAM as the settings describe them, on one transport.
 @LoopActor
 package struct Upstreams {
+    /// For the role of `vending.roleARN`.
     package let sts: STSClient
+    package let roles: RoleClients
     package let s3: S3Client
     package let credentials: WorkerCredentials
+    private let roleCredentials: [String: WorkerCredentials]
     private let settings: Settings
     private let bucket: String
     private let endpoint: Endpoint
@@ -21,23 +24,33 @@ package struct Upstreams {
     /// - Parameters:
     ///   - bucket: with its endpoint; `nil` for that of the settings.
     ///   - renewal: `nil` for that of the settings.
+    ///   - roleCredentials: by their profiles, those that call STS for roles of `vending.roles`.
     ///   - onAttempt: told of every attempt at STS and S3.
     package init(
         _ settings: Settings, bucket other: (name: String, endpoint: Endpoint)? = nil, renewal: RenewalSettings? = nil,
-        transport: any Transport, credentials: WorkerCredentials, runtime: RuntimeDependencies = .onLoop,
+        transport: any Transport, credentials: WorkerCredentials, roleCredentials: [String: WorkerCredentials] = [:],
+        runtime: RuntimeDependencies = .onLoop,
         onAttempt: @escaping @LoopActor @Sendable (Attempt) -> Void = { _ in }
     ) {
         self.settings = settings
         self.transport = transport
         self.credentials = credentials
+        self.roleCredentials = roleCredentials
         self.runtime = runtime
         (bucket, endpoint) = other ?? (settings.bucket, settings.aws.s3)
         self.renewal = renewal ?? RenewalSettings(settings.renewal)
         retry = RetrySettings(maximumAttempts: settings.aws.maximumAttempts, timeout: settings.aws.timeout)
         observe = { attempt in LoopActor.assumeIsolated { onAttempt(attempt) } }
-        sts = STSClient(
-            endpoint: settings.aws.sts, transport: transport, credentials: credentials.source, retry: retry,
-            runtime: runtime, isolation: LoopActor.shared, onAttempt: observe)
+        let (retry, observe) = (retry, observe)
+        let isAlone = settings.vending.roles.active.count == 1
+        roles = RoleClients(settings.vending.roles) { role in
+            let own = role.profile.flatMap { roleCredentials[$0] } ?? credentials
+            let sts = STSClient(
+                endpoint: role.sts, transport: transport, credentials: own.source, retry: retry, runtime: runtime,
+                isolation: LoopActor.shared, onAttempt: observe)
+            return RoleClient(role, credentials: own, sts: sts, isAlone: isAlone, now: runtime.now)
+        }
+        sts = roles.clients[0].sts
         s3 = S3Client(
             bucket: bucket, endpoint: endpoint, transport: transport, credentials: credentials.source,
             renewal: self.renewal, retry: retry, runtime: runtime, isolation: LoopActor.shared, onAttempt: observe)
@@ -54,10 +67,17 @@ package struct Upstreams {
     }
 
     /// For the command that revokes; a worker never uses it.
-    package func iam() throws(EndpointError) -> IAMClient {
+    ///
+    /// - Parameter role: whose account is meant, by its profile.
+    package func iam(of role: SessionRole) throws(EndpointError) -> IAMClient {
         IAMClient(
             endpoint: try .iam(region: settings.region, custom: settings.aws.iamEndpoint), transport: transport,
-            credentials: credentials.source, retry: retry, runtime: runtime, isolation: LoopActor.shared)
+            credentials: credentials(of: role).source, retry: retry, runtime: runtime, isolation: LoopActor.shared)
+    }
+
+    /// The credentials that call AWS for a role.
+    package func credentials(of role: SessionRole) -> WorkerCredentials {
+        role.profile.flatMap { roleCredentials[$0] } ?? credentials
     }
 
     /// One page of a listing.

@@ -58,6 +58,14 @@ extension Settings.AWSAccess {
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: isForeign ? nil : sessionToken)
     }
 
+    /// The same, with the credentials of a profile.
+    package func of(profile: String) -> Self {
+        var access = self
+        (access.accessKeyID, access.secretAccessKey, access.sessionToken) = (nil, nil, nil)
+        (access.provider, access.profile) = (.profile, profile)
+        return access
+    }
+
     /// Whether a session token of the settings or of the environment goes with the keys.
     var sendsSessionToken: Bool { keys.map { $0.sessionToken != nil } ?? (sessionToken != nil) }
 }

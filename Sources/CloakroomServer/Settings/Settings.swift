@@ -24,13 +24,16 @@ package struct Settings: Sendable {
 
 extension Settings {
     /// - Precondition: the values are without a fault.
-    init(_ values: SettingsValues<SettingsTable>, aws: AWSAccess, issuers: [Issuer], scopes: Scopes, scope: Scope) {
+    init(
+        _ values: SettingsValues<SettingsTable>, aws: AWSAccess, issuers: [Issuer], roles: SessionRoles, scopes: Scopes,
+        scope: Scope
+    ) {
         region = values.region
         bucket = values.bucket
         self.aws = aws
         tokens = Tokens(values.tokens, issuers: issuers)
         session = IdentitySettings(values: values).session
-        vending = Vending(values.vending, scopes: scopes, scope: scope)
+        vending = Vending(values.vending, roles: roles, scopes: scopes, scope: scope)
         let vending = vending
         tiers = Dictionary(uniqueKeysWithValues: (values.tiers ?? []).map { ($0.name, Tier($0.values, vending)) })
         entitlements = Entitlements(values.entitlements)

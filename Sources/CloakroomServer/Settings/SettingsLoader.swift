@@ -39,20 +39,21 @@ extension Settings {
         let check = SettingsCheck(values: values)
         let identity = IdentitySettings(values: values).read()
         var faults = reader.faults + check.faults + identity.faults
-        let access: AWSAccess?
+        var access: AWSAccess?
+        var roles: SessionRoles?
         do throws(SettingsError) {
             access = try AWSAccessReader(
                 values: values, environment: AWSEnvironment(environment), readFile: readFile
             ).access()
             if access?.sendsSessionToken == true { faults += check.chainedLifetimeFaults }
+            if let access { roles = try RoleSettings(values: values, access: access).roles() }
         } catch {
-            access = nil
             faults.append(error)
         }
-        guard faults.isEmpty, let access else { throw SettingsErrors(faults: faults) }
+        guard faults.isEmpty, let access, let roles else { throw SettingsErrors(faults: faults) }
         guard case .success(let scopes?) = check.scopes, let scope = scopes[values.vending.scope] else {
             preconditionFailure("the check lets through a scope that is none")
         }
-        return Settings(values, aws: access, issuers: identity.issuers, scopes: scopes, scope: scope)
+        return Settings(values, aws: access, issuers: identity.issuers, roles: roles, scopes: scopes, scope: scope)
     }
 }

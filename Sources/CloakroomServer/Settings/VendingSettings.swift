@@ -6,10 +6,9 @@ extension Settings {
         /// The prefix of a folder that ``prefixes`` names: empty for the bucket itself.
         package static func folder(_ name: String) -> String { name.isEmpty ? "" : name + "/" }
 
-        package var roleARN: String
+        package var roles: SessionRoles
         package var store: ObjectStore
         package var lifetime: Duration
-        package var externalID: String?
         package var scopes: Scopes
         /// What a tier has that names none.
         package var scope: Scope
@@ -69,6 +68,10 @@ extension SettingsTable {
         let externalID = SettingsKey(
             optional: "vending.externalID", .text(.externalID), "The external ID that the role's trust policy requires."
         )
+        let roles = SettingsKey(
+            optional: "vending.roles", .objects(Role()),
+            "Roles besides that of `vending.roleARN`: users are spread over all of them, each staying with one. See"
+                + " Capacity.")
         let prefixes = SettingsKey(
             "vending.prefixes", .texts(.folder), default: ["photos", "thumbnails", "metadata"],
             "Where the built-in scopes give each user a folder; empty: in the bucket itself. Tiered photo storage needs `catalogs`"
@@ -182,12 +185,11 @@ extension SettingsTable {
 }
 
 extension Settings.Vending {
-    init(_ values: SettingsValues<SettingsTable.Vending>, scopes: Scopes, scope: Scope) {
+    init(_ values: SettingsValues<SettingsTable.Vending>, roles: SessionRoles, scopes: Scopes, scope: Scope) {
         self.init(
-            roleARN: values.roleARN,
+            roles: roles,
             store: values.store,
             lifetime: .seconds(values.lifetimeSeconds),
-            externalID: values.externalID,
             scopes: scopes,
             scope: scope,
             prefixes: values.prefixes,
@@ -200,6 +202,8 @@ extension Settings.Vending {
 }
 
 extension Settings.Vending {
+    package var roleARN: String { roles.main.arn }
+
     /// As in ARNs: `aws`, `aws-cn`, `aws-us-gov`, …
     package var partition: String { Self.partition(ofRole: roleARN) }
 

@@ -8,10 +8,10 @@ package import CloakroomAWS
 
 extension AssumeRole {
     /// The session that a user is granted: requested so by workers, and by the doctor to see whether they may.
-    package init(_ grant: Grant, for user: UserID, _ vending: Settings.Vending, at time: Date) {
+    package init(_ grant: Grant, for user: UserID, _ role: SessionRole, at time: Date) {
         self.init(
-            roleARN: vending.roleARN, sessionName: SessionName.make(userID: user.text, at: time),
+            roleARN: role.arn, sessionName: SessionName.make(userID: user.text, at: time),
             duration: grant.lifetime, policy: grant.scope.policy.asked(for: user), tags: grant.tags(for: user),
-            externalID: vending.externalID)
+            externalID: role.externalID)
     }
 }

@@ -11,7 +11,7 @@ import Synchronization
 /// Vends: gets a subject the credentials it was granted, from STS or from those it already has.
 @LoopActor
 package final class Vendor {
-    private let sts: STSClient
+    private let roles: RoleClients
     private let settings: Settings.Vending
     private let requestDeadline: Duration
     private let metrics: Metrics
@@ -24,13 +24,13 @@ package final class Vendor {
     ///   - shared: consulted for what this process does not have; used only with the cache of the process.
     ///   - jitter: gives numbers from 0 to 1.
     package init(
-        sts: STSClient, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
+        roles: RoleClients, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
         shared: SharedCredentialCache? = nil, now: @escaping @Sendable () -> Date = { Date() },
         jitter: @escaping @Sendable () -> Double = { Jitter.next() }
     ) {
         self.shared = shared
         self.jitter = jitter
-        self.sts = sts
+        self.roles = roles
         self.settings = settings
         self.requestDeadline = requestDeadline
         self.metrics = metrics
@@ -68,6 +68,7 @@ package final class Vendor {
     ) async throws(STSError) -> VendedSession {
         guard let cache else {
             metrics.lookedUp(.off)
+            if let refusal = client(for: subject).refusal { throw refusal }
             guard await permit() else { throw Self.notPermitted }
             return try await assume(for: subject, grant, .now + requestDeadline)
         }
@@ -103,7 +104,8 @@ package final class Vendor {
         await cache?.credentials(key) { [self] previous in
             guard let shared else { return (await assumed(for: subject, grant, deadline, permit), .miss) }
             return await shared.credentials(
-                at: SharedCredentialKey(user: key.user, role: settings.roleARN, grant: grant), previous: previous,
+                at: SharedCredentialKey(user: key.user, role: client(for: subject).role.arn, grant: grant),
+                previous: previous,
                 revokedBefore: revokedBefore
             ) { await assumed(for: subject, grant, deadline, permit) }
         } ?? (.failure(.cancelled), .off)
@@ -113,20 +115,35 @@ package final class Vendor {
         for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant,
         _ permit: @LoopActor () async -> Bool
     ) async -> CredentialCache.Result {
+        if let refusal = client(for: subject).refusal { return .failure(refusal) }
         guard await permit() else { return .failure(Self.notPermitted) }
         do throws(STSError) { return .success(try await assume(for: subject, grant, deadline)) } catch {
             return .failure(error)
         }
     }
 
+    /// The user's own role: always the same.
+    private func client(for subject: Subject) -> RoleClient {
+        roles.clients[roles.roles.index(for: subject.userID)]
+    }
+
     private func assume(
         for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
     ) async throws(STSError) -> VendedSession {
         let issued = now()
-        let request = AssumeRole(grant, for: subject.userID, settings, at: issued)
-        let role = try await sts.assumeRole(request, deadline: deadline)
+        let client = client(for: subject)
+        let request = AssumeRole(grant, for: subject.userID, client.role, at: issued)
+        let sessionName = request.sessionName
+        let role: AssumedRole
+        do throws(STSError) {
+            role = try await client.assume(request, deadline: deadline)
+            metrics.called(client.role, RoleCallLabel(nil))
+        } catch {
+            metrics.called(client.role, RoleCallLabel(error))
+            throw error
+        }
         return VendedSession(
-            role: role, sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
+            role: role, sessionName: sessionName, issued: issued, scope: grant.scope.name,
             scopeDigest: grant.scope.digest, jitter: jitter())
     }
 }

@@ -30,12 +30,15 @@ final class DoctorDependencies {
         let transport = RecordingTransport(LoopCurlTransport(options: .upstreams(settings)))
         self.transport = transport
         upstreams = Upstreams(
-            settings, transport: transport, credentials: WorkerCredentials(settings, transport: transport))
+            settings, transport: transport, credentials: WorkerCredentials(settings, transport: transport),
+            roleCredentials: WorkerCredentials.ofRoles(settings, transport: transport))
     }
 
     /// Of the worker.
     var credentials: CredentialSource { upstreams.credentials.source }
     var sts: STSClient { upstreams.sts }
+    /// Those over which users are spread.
+    var roles: [RoleClient] { upstreams.roles.clients }
     var s3: S3Client { upstreams.s3 }
 
     /// For one call, its retries included.

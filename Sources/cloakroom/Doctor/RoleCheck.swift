@@ -17,34 +17,40 @@ struct RoleCheck {
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
+        var findings: [Finding] = []
+        for role in dependencies.roles { findings += await self.findings(role) }
+        return findings
+    }
+
+    private func findings(_ client: RoleClient) async -> [Finding] {
         let vending = dependencies.settings.vending
         let lifetime = dependencies.settings.longestLifetime
         let now = Date()
         let grant = Grant(scope: vending.scope, lifetime: lifetime, tier: vending.defaultTier)
-        let request = AssumeRole(grant, for: .doctor, vending, at: now)
-        var answers = RoleObservations(asked: await assumeRole(request))
+        let request = AssumeRole(grant, for: .doctor, client.role, at: now)
+        var answers = RoleObservations(asked: await assumeRole(request, client))
         if case .failure(.refused) = answers.asked {
             answers.message = dependencies.transport.last.flatMap { AWSErrorResponse($0.body)?.message }
             var plain = request
             plain.tags = []
-            answers.worksWithoutTags = await works(plain)
+            answers.worksWithoutTags = await works(plain, client)
             var short = request
             short.duration = .seconds(900)
-            answers.worksForFifteenMinutes = await works(short)
+            answers.worksForFifteenMinutes = await works(short, client)
         }
-        let isChained = dependencies.credentials.maximumSessionDuration != nil
-        return RoleFindings(answers, vending, lifetime: lifetime, isChained: isChained, now: now).all
+        let isChained = client.credentials.source.maximumSessionDuration != nil
+        return RoleFindings(answers, client.role, lifetime: lifetime, isChained: isChained, now: now).all
     }
 
-    private func assumeRole(_ request: AssumeRole) async -> Result<AssumedRole, STSError> {
+    private func assumeRole(_ request: AssumeRole, _ client: RoleClient) async -> Result<AssumedRole, STSError> {
         do throws(STSError) {
-            return .success(try await dependencies.sts.assumeRole(request, deadline: dependencies.deadline))
+            return .success(try await client.sts.assumeRole(request, deadline: dependencies.deadline))
         } catch {
             return .failure(error)
         }
     }
 
-    private func works(_ request: AssumeRole) async -> Bool {
-        if case .success = await assumeRole(request) { true } else { false }
+    private func works(_ request: AssumeRole, _ client: RoleClient) async -> Bool {
+        if case .success = await assumeRole(request, client) { true } else { false }
     }
 }

@@ -57,7 +57,7 @@ struct ScopesCheck {
         let vending = dependencies.settings.vending
         let grant = Grant(scope: scope, lifetime: .seconds(900), tier: vending.defaultTier)
         let role = try await dependencies.sts.assumeRole(
-            AssumeRole(grant, for: user, vending, at: Date()), deadline: dependencies.deadline)
+            AssumeRole(grant, for: user, vending.roles.main, at: Date()), deadline: dependencies.deadline)
         return dependencies.s3(as: CredentialSource(role.credentials))
     }
 

@@ -31,12 +31,17 @@ enum UserRevoke: Command {
     ) async throws -> ExitStatus {
         // Before anything is changed: without credentials nothing could be applied.
         let upstreams = applies ? Upstreams(of: settings) : nil
-        let iam = try upstreams?.iam()
-        try await upstreams?.credentials.require()
+        let roles = settings.vending.roles.distinct
+        var clients: [(role: SessionRole, iam: IAMClient)] = []
+        if let upstreams {
+            for role in roles {
+                try await upstreams.credentials(of: role).require()
+                clients.append((role, try upstreams.iam(of: role)))
+            }
+        }
         let revocation = Revocation(
             records: records, requestDeadline: settings.server.requestDeadline,
             hasFailover: settings.redis.servers.hasFailover)
-        let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
         do throws(Revocation.RevocationError) {
             let (time, replication) = try await revocation.stopVending(to: user, disables: disables)
             Output.note(
@@ -46,16 +51,34 @@ enum UserRevoke: Command {
                         + "\(Self.firstSignIn(after: time)) are refused")
             if let replication { Output.note(replication.sentence) }
             await noteUndated(user, records, settings)
-            guard let iam else { return try printed(user, before: time, role) }
-            let count = try await revocation.deny(
-                user, before: time, role: role, iam: iam, deadline: .now + .seconds(60))
-            Output.note(
-                "the policy \(RevocationPolicy.name) of the role \(role) denies their older sessions (users it names: "
-                    + "\(count)); AWS may take minutes to heed it everywhere")
-            return .success
+            guard applies else { return try printed(user, before: time, roles) }
+            var result = ExitStatus.success
+            for (role, iam) in clients where await !denied(user, before: time, role, iam, revocation) {
+                result = .failure
+            }
+            return result
         } catch {
             if case .records(let fault) = error { throw fault }
-            return Output.fail(sentence(error, role))
+            return Output.fail(sentence(error, settings.vending.roles.main.nameInIAM))
+        }
+    }
+
+    /// Sessions of one role are denied even where those of another cannot be.
+    @LoopActor
+    private static func denied(
+        _ user: UserID, before time: Date, _ role: SessionRole, _ iam: IAMClient, _ revocation: Revocation
+    ) async -> Bool {
+        let name = role.nameInIAM
+        do throws(Revocation.RevocationError) {
+            let count = try await revocation.deny(
+                user, before: time, role: name, iam: iam, deadline: .now + .seconds(60))
+            Output.note(
+                "the policy \(RevocationPolicy.name) of the role \(name) denies their older sessions (users it names: "
+                    + "\(count)); AWS may take minutes to heed it everywhere")
+            return true
+        } catch {
+            _ = Output.fail(sentence(error, name))
+            return false
         }
     }
 
@@ -76,14 +99,16 @@ enum UserRevoke: Command {
                 + "refused, new ones too, until: cloakroom user set \(user.text) --accept-undated-tokens")
     }
 
-    private static func printed(_ user: UserID, before time: Date, _ role: String) throws(Revocation.RevocationError)
+    private static func printed(_ user: UserID, before time: Date, _ roles: [SessionRole]) throws(Revocation
+        .RevocationError)
         -> ExitStatus
     {
         var policy = RevocationPolicy()
         policy.revoke(user, before: time)
         do throws(RevocationPolicy.PolicyError) {
-            Output.note(
-                "what is out lives to its end, unless the role \(role) gets this inline policy, or use --apply:")
+            let names = roles.map(\.nameInIAM).joined(separator: ", ")
+            let whose = roles.count == 1 ? "the role \(names)" : "each of the roles \(names)"
+            Output.note("what is out lives to its end, unless \(whose) gets this inline policy, or use --apply:")
             return Output.print(try policy.text())
         } catch {
             throw .policy(error)
@@ -116,15 +141,16 @@ enum UserRevoke: Command {
         Stops vending to the user at once, ends all sessions and tokens from before (401, session_revoked), drops the
         credentials that workers keep, and denies what was vended before: STS cannot take credentials back, but IAM can
         deny all requests with them. Without --apply it prints the inline policy that does so; with it, the policy is
-        put on the role of vending.roleARN, merged with those of earlier revocations; those of the last 12 hours are
-        kept.
+        put on the role of vending.roleARN and on each of vending.roles, retired ones too, merged with those of earlier
+        revocations; those of the last 12 hours are kept.
 
         `user enable` lets the user in again, after a new sign-in; what is from before the revocation stays refused
         and denied, and so does what is from the time after it that a request may take: one may have been under way.
         Tokens with neither iat nor nbf are all refused; this command names the issuers that give such.
 
         Options:
-          --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on the role
+          --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on each role; for one with a profile, that
+                          profile's credentials do it
           --keep-enabled  the user may sign in again, once the time that a request may take is over
                           (server.requestDeadlineMilliseconds), and get new credentials: for a lost device
 

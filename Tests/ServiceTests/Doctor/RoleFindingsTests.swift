@@ -13,8 +13,8 @@ struct RoleFindingsTests {
     private static func lines(
         _ answers: RoleObservations, lifetime: Duration = .seconds(3600), isChained: Bool = false
     ) throws -> [String] {
-        let settings = try settings(smallest()).vending
-        return RoleFindings(answers, settings, lifetime: lifetime, isChained: isChained, now: now).all.lines
+        let role = try settings(smallest()).vending.roles.main
+        return RoleFindings(answers, role, lifetime: lifetime, isChained: isChained, now: now).all.lines
     }
 
     private static func role(lasting seconds: Double) -> RoleObservations {

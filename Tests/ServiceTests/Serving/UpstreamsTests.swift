@@ -90,7 +90,7 @@ struct UpstreamsTests {
         let given = try settings(smallest(vending: "externalID: 'x1'"))
         let user = try #require(UserID("u_1"))
         let grant = Grant(scope: given.vending.scope, lifetime: .seconds(900), tier: "pro")
-        let request = AssumeRole(grant, for: user, given.vending, at: TestClock().now)
+        let request = AssumeRole(grant, for: user, given.vending.roles.main, at: TestClock().now)
         #expect(request.roleARN == "arn:aws:iam::000000000000:role/session" && request.externalID == "x1")
         #expect(request.sessionName == SessionName.make(userID: "u_1", at: TestClock().now))
         #expect(request.duration == .seconds(900) && request.policy == given.vending.scope.policy.asked(for: user))

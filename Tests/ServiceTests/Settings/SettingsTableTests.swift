@@ -64,6 +64,7 @@ struct SettingsTableTests {
               session: {issuer: "https://own.example", keys: [{keyID: "1", secret: {env: "SESSION"}}]},
               vending: {
                 roleARN: "arn:aws:iam::000000000000:role/session", defaultTier: "gold",
+                roles: [{name: "other", stsRegion: "eu-west-1"}],
                 prefixes: [""], scopes: {own: {template: "/own.json"}},
                 credentialCache: {shared: {enabled: true, keys: [{env: "TOKEN"}]}},
               },

@@ -28,8 +28,10 @@ struct VendorTests {
             endpoint: try .sts(region: "eu-west-1"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
             runtime: runtime, isolation: LoopActor.shared)
+        let keys = WorkerCredentials(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
         let vendor = Vendor(
-            sts: sts, settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now },
+            roles: RoleClients(vending.roles) { RoleClient($0, credentials: keys, sts: sts, isAlone: true) },
+            settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now },
             jitter: { jitter })
         return (vendor, metrics)
     }

@@ -75,6 +75,11 @@ class Place:
             if list(value) == ["file"]:
                 return {"file": self.write(value["file"], private_key() if key == "privateKey" else secret())}
             return {name: self.prepared(entry, "audit" if key == "audit" else name) for name, entry in value.items()}
+        if key == "profile":
+            profiles = self.folder / "config"
+            with profiles.open("a", encoding="utf-8") as file:
+                file.write(f"[profile {value}]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = example\n")
+            self.environment["AWS_CONFIG_FILE"] = str(profiles)
         if key == "template":
             return self.write(value, json.dumps(TEMPLATE))
         if key == "audit" and isinstance(value, str) and value.startswith("/"):
