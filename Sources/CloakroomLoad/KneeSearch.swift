@@ -47,10 +47,11 @@ package struct KneeSearch: Sendable {
 
     /// - Parameters:
     ///   - first: in requests per second.
-    ///   - highest: the most that may be tried.
-    package init(from first: Double, highest: Double) {
+    ///   - lowest: the least that may be tried.
+    ///   - highest: the most.
+    package init(from first: Double, lowest: Double = 0, highest: Double) {
         next = .run(first)
-        lowest = first / 1024
+        self.lowest = max(lowest, first / 1024)
         self.highest = highest
     }
 
@@ -90,7 +91,7 @@ package struct KneeSearch: Sendable {
             return .run(min(highest, good.rate * (isNear ? Self.precision : 2)))
         case (nil, let bad?):
             guard bad.rate > lowest else { return .end(.everyRateBroken(bad.rate)) }
-            return .run(isNear ? bad.rate / Self.precision : bad.rate / 2)
+            return .run(max(lowest, isNear ? bad.rate / Self.precision : bad.rate / 2))
         case (let good?, let bad?):
             guard bad.rate <= good.rate * Self.precision else { return .run(between(good.rate, bad.rate)) }
             if good.shown < Self.timesShown, good.shown <= bad.shown { return .run(good.rate) }

@@ -41,7 +41,7 @@ extension LoadReport {
     // MARK: Tables
 
     private var stepTable: String {
-        let names = ["offered", "good", "requests", "errors", "p50", "p90", "p99", "p99.9", "max", "sent late, p99"]
+        let names = ["offered", "good", "requests", "errors", "p50", "p90", "p99", "p99.9", "max", "late, p99"]
         return Self.table(
             names,
             steps.map { step in
@@ -177,9 +177,9 @@ extension LoadReport {
             ".s\(index){fill:none;stroke:\(colour);stroke-width:1.6}.f\(index){fill:\(colour)}"
         }
         return """
-            body{font:15px/1.45 system-ui,sans-serif;max-width:760px;margin:24px auto;padding:0 16px;color:#222}
+            body{font:15px/1.45 system-ui,sans-serif;max-width:820px;margin:24px auto;padding:0 16px;color:#222}
             table{border-collapse:collapse;margin:14px 0;font-variant-numeric:tabular-nums}
-            th,td{padding:3px 10px;border-bottom:1px solid #ddd;text-align:right}
+            th,td{padding:3px 10px;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}
             th:first-child,td:first-child{text-align:left}
             figure{margin:18px 0}svg{width:100%;height:auto}
             pre{overflow-x:auto;background:#f5f5f5;padding:10px}

@@ -20,6 +20,7 @@ extension LoadReport {
             "generator": [
                 "seconds": Self.rounded(generator.seconds), "cpuSeconds": Self.rounded(generator.cpuSeconds),
                 "requests": .number(Double(generator.requests)),
+                "userMicrosecondsPerRequest": Self.rounded(generator.userMicrosecondsPerRequest),
                 "cpuMicrosecondsPerRequest": Self.rounded(generator.cpuMicrosecondsPerRequest),
             ],
             "workers": .array(workers.map(Self.json)),

@@ -56,7 +56,9 @@ extension LoadReport {
         let share = generator.seconds > 0 ? generator.cpuSeconds / generator.seconds * 100 : 0
         let late =
             "late by \(lateness.percentile(50).durationText) at p50, \(lateness.percentile(99).durationText) at p99"
-        let cost = "\(share.fixed(0)) % of a core, \(generator.cpuMicrosecondsPerRequest.fixed(1)) µs a request"
+        let cost =
+            "\(share.fixed(0)) % of a core, \(generator.cpuMicrosecondsPerRequest.fixed(1)) µs a request,"
+            + " \(generator.userMicrosecondsPerRequest.fixed(1)) of them not in the kernel"
         return ["generator  \(late); \(cost)"]
             + workers.map { worker in
                 let memory = (Double(worker.mostBytes) / 1e6).fixed(1)

@@ -78,6 +78,7 @@ struct LoadOptionsTests {
             schedule
                 == .steps([10, 20], seconds: 0.5, warmUp: 1, ramp: 1.5))
         #expect(try refusal(["--find-knee", "--rate", "1,2", "http://localhost"]) != nil)
+        #expect(try refusal(["--find-knee", "--rate", "10", "--duration", "1s", "http://localhost"]) != nil)
         #expect(try refusal(["--rate", "100000", "--duration", "1h", "http://localhost"]) != nil)
     }
 

@@ -64,6 +64,23 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a search for the knee tries lower rates where the first breaks a bar, and says that none keeps it`()
+            throws
+        {
+            try Stack.run("load-knee") { stack in
+                let report = try load(
+                    [
+                        "--find-knee", "--mix", "health", "--rate", "200", "--duration", "500ms", "--warm-up", "0s",
+                        "--fail-if", "p50>1us", "unix:\(stack.socket())",
+                    ], file: "\(stack.folder)/load.json")
+                // A machine that is busy may end it for the generator's lateness.
+                #expect(report.status == 1 || report.status == 3, "\(report.text)")
+                #expect((report.values["knee"] as? [String: Any])?["found"] as? Bool == false)
+                #expect(report.text.contains("200/s breaks the bars: p99 "))
+                #expect(report.text.contains("knee       none found: "))
+            }
+        }
+
         @Test func `a run that is stopped reports what was done`() throws {
             try Stack.run("load-stopped") { stack in
                 let program = try RunningProgram(

@@ -46,6 +46,9 @@ struct KneeSearchTests {
         var hopeless = KneeSearch(from: 100, highest: 1000)
         while case .run = hopeless.next { hopeless.record(kept: false, isLate: false) }
         #expect(hopeless.next == .end(.everyRateBroken(100.0 / 1024)))
+        var bounded = KneeSearch(from: 100, lowest: 30, highest: 1000)
+        while case .run = bounded.next { bounded.record(kept: false, isLate: false) }
+        #expect(bounded.next == .end(.everyRateBroken(30)))
         var idle = KneeSearch(from: 100, highest: 1000)
         while case .run = idle.next { idle.record(kept: true, isLate: false) }
         #expect(idle.next == .end(.noneBroken(1000)))

@@ -32,7 +32,7 @@ struct LoadReportTests {
                 target: "https://a.example?<x>&\"y\"", speaks: "HTTP/1.1", mix: mix.text, tokens: 10,
                 started: "2026-11-28T00:00:00Z"),
             steps: loop.tally.steps(schedule, mix), moments: loop.tally.moments(),
-            generator: .init(seconds: 10, cpuSeconds: 0.15, requests: 1500), workers: [worker],
+            generator: .init(seconds: 10, userSeconds: 0.06, systemSeconds: 0.09, requests: 1500), workers: [worker],
             bars: bars.compactMap { LoadBar($0) }, knee: knee, wasStopped: wasStopped)
     }
 
@@ -42,6 +42,7 @@ struct LoadReportTests {
         #expect(report(bars: ["p99>10ms"]).result == .broken)
         #expect(report(bars: ["throughput<300"]).result == .broken)
         #expect(report(outcome: { _ in .failure(.unreachable) }).result == .failed)
+        #expect(report(outcome: { _ in .failure(.timeout) }, lateness: .milliseconds(30)).result == .failed)
         #expect(report(wasStopped: true).result == .stopped)
         #expect(report(lateness: .milliseconds(30)).result == .doubtful)
         #expect(report(bars: ["p99>10ms"], knee: .found(good: 1, bad: 2)).result == .met)
@@ -59,7 +60,7 @@ struct LoadReportTests {
         #expect(text.contains("429 is a rate limit"))
         #expect(text.contains("worker     process 42: 50 % of a core, 30.0 MB"))
         #expect(text.contains("errors>1%  met: 1.000 % at 100/s"))
-        #expect(text.contains("100.0 µs a request"))
+        #expect(text.contains("100.0 µs a request, 40.0 of them not in the kernel"))
         #expect(!text.contains("numbers not valid"))
         #expect(
             report(lateness: .milliseconds(30)).text.contains("numbers not valid: at 100/s: the generator was late"))
@@ -76,6 +77,7 @@ struct LoadReportTests {
         #expect(abs(p99 - 20) <= 0.4)
         #expect(steps[1].object?["all"]?.object?["statuses"]?.object?["200"]?.integer == 1000)
         #expect(json["bars"]?.array?.first?.object?["broken"]?.bool == true)
+        #expect(json["generator"]?.object?["userMicrosecondsPerRequest"]?.number == 40)
         #expect(json["generator"]?.object?["cpuMicrosecondsPerRequest"]?.number == 100)
         #expect(json["workers"]?.array?.first?.object?["mostBytes"]?.integer == 30_000_000)
         #expect(json["overTime"]?.array?.count == report.moments.count)

@@ -141,10 +141,10 @@ class Bench:
 
     def _generator(self):
         print("sending a load beside wrk", flush=True)
-        costs, ratios = generator.beside_wrk(self.parts, self.slow, self.cluster_pairs // 2, self.seconds)
+        costs, own, ratios = generator.beside_wrk(self.parts, self.slow, self.cluster_pairs // 2, self.seconds)
         self.values |= {"load_cpu_us_per_request": statistics.median(costs),
                         "load_p50_over_wrk": statistics.median(ratios)}
-        self.notes.append(generator.note(costs, ratios))
+        self.notes.append(generator.note(costs, own, ratios))
 
     def _backend(self, scenario):
         if scenario.floor:

@@ -15,7 +15,7 @@ _CONNECTIONS = 32       # of wrk, each with a request that takes as long as STS 
 
 
 def beside_wrk(parts, upstream, pairs, seconds):
-    """(CPU µs of the generator per request, its p50 over wrk's), one each for every pair.
+    """(CPU µs of the generator per request, those in user land, its p50 over wrk's), one each for every pair.
 
     STS takes its time, so that a server which waits is measured, and none of the two adds much of its own. wrk says how
     many requests a second its closed loop reaches; the open loop then sends as many.
@@ -28,7 +28,7 @@ def beside_wrk(parts, upstream, pairs, seconds):
     scenario = Scenario(name, "", [vend(f"u_{n}", f"device_{n}") for n in range(_USERS)], has_credentials)
     requests = scenario.write(parts.run)
     scenario.check(ports[name])
-    costs, ratios = [], []
+    costs, own, ratios = [], [], []
     for _ in range(pairs):
         closed = load.run(ports[name], requests, _CONNECTIONS, seconds)
         if closed["errors"]:
@@ -41,12 +41,14 @@ def beside_wrk(parts, upstream, pairs, seconds):
         if not report["valid"]:
             raise NotMeasured(f"load: {'; '.join(report['doubts'])}")
         costs.append(report["generator"]["cpuMicrosecondsPerRequest"])
+        own.append(report["generator"]["userMicrosecondsPerRequest"])
         ratios.append(step["all"]["latency"]["p50"] / closed["p50"])
-    return costs, ratios
+    return costs, own, ratios
 
 
-def note(costs, ratios):
-    return (f"load: the generator took {min(costs):.1f} to {max(costs):.1f} µs of CPU a request, and its p50 was "
+def note(costs, own, ratios):
+    return (f"load: the generator took {min(costs):.1f} to {max(costs):.1f} µs of CPU a request, {min(own):.1f} to "
+            f"{max(own):.1f} of them in user land, and its p50 was "
             f"{min(ratios):.3f} to {max(ratios):.3f} of wrk's ({len(costs)} pairs, median {statistics.median(ratios):.3f}).")
 
 

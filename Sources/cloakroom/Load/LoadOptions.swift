@@ -22,6 +22,8 @@ struct LoadOptions {
     let keysPerRequest: Int
 
     static let maximumRate = 100_000.0
+    /// Of a run that is to show whether bars are kept.
+    static let leastRequests = 20.0
     private static let maximumSeconds = 86_400.0
     private static let maximumRequests = 100_000_000.0
 
@@ -88,6 +90,10 @@ struct LoadOptions {
 
     private func checkSize() throws(EarlyExit) {
         if findsKnee, rates.count > 1 { throw .usage("--find-knee takes one --rate, from which it begins") }
+        if findsKnee, rates[0] * seconds < Self.leastRequests {
+            throw .usage(
+                "--find-knee takes runs of \(Int(Self.leastRequests)) requests or more: a higher --rate, or --duration")
+        }
         let schedule = schedule
         guard schedule.seconds <= Self.maximumSeconds else { throw .usage("a run takes a day at most") }
         guard

@@ -24,7 +24,7 @@ final class LoadRun {
     private var moments: [LoadReport.Moment] = []
     private var sent = 0
     private let start = Monotonic.now
-    private let startCPU = processCPUSeconds()
+    private let startCPU = processCPU()
     private let started = Date()
 
     init(_ options: LoadOptions, _ requests: LoadRequests, tokens: Int, workers: [Int32]) throws(SystemError) {
@@ -57,8 +57,7 @@ final class LoadRun {
                 target: options.address.description, speaks: options.speaks, mix: options.mix.text, tokens: tokens,
                 started: started.formatted(.iso8601)),
             steps: steps, moments: moments,
-            generator: LoadReport.Generator(
-                seconds: elapsed, cpuSeconds: processCPUSeconds() - startCPU, requests: sent),
+            generator: generator,
             workers: watch.workers, bars: options.bars, knee: knee, wasStopped: isStopped)
     }
 
@@ -79,7 +78,9 @@ final class LoadRun {
 
     /// - Returns: `nil` when it was stopped before.
     private func search(_ target: some LoadTarget) async -> KneeSearch.Outcome? {
-        var search = KneeSearch(from: options.rates[0], highest: LoadOptions.maximumRate)
+        var search = KneeSearch(
+            from: options.rates[0], lowest: LoadOptions.leastRequests / options.seconds,
+            highest: LoadOptions.maximumRate)
         while !isStopped {
             switch search.next {
             case .end(let outcome): return outcome
@@ -117,6 +118,13 @@ final class LoadRun {
         }
     }
 
+    private var generator: LoadReport.Generator {
+        let cpu = processCPU()
+        return LoadReport.Generator(
+            seconds: elapsed, userSeconds: cpu.user - startCPU.user, systemSeconds: cpu.system - startCPU.system,
+            requests: sent)
+    }
+
     // MARK: Progress
 
     private var elapsed: Double { Double(Monotonic.now - start) / 1e9 }
@@ -137,9 +145,10 @@ final class LoadRun {
     }
 }
 
-/// User and system time of this process so far.
-private func processCPUSeconds() -> Double {
+/// User and system time of this process so far, in seconds.
+private func processCPU() -> (user: Double, system: Double) {
     var usage = rusage()
-    guard getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return 0 }
-    return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
+    guard getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return (0, 0) }
+    let seconds = { (time: timeval) in Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    return (seconds(usage.ru_utime), seconds(usage.ru_stime))
 }
