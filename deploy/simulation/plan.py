@@ -160,13 +160,15 @@ class Plan:
 
     def _hosts(self):
         g = self.given
-        self._add("workers", "workers", max(1, math.ceil(self["worker_cores"] / g["busy"] - 1e-9)), "",
-                  f"⌈{plain(self['worker_cores'])} cores ÷ {plain(g['busy'])} busy⌉, one thread each")
         cores = self["worker_cores"] + self["nginx_cores"]
         needed = max(1, math.ceil(cores / g["busy"] / g["cores"] - 1e-9))
         self._add("hosts", "hosts of workers and nginx", needed + _SPARE_HOSTS, "",
                   f"⌈({plain(self['worker_cores'])} + {plain(self['nginx_cores'])}) cores ÷ {plain(g['busy'])} busy ÷ "
                   f"{plain(g['cores'])}⌉ + {_SPARE_HOSTS} to lose")
+        by_cpu = math.ceil(self["worker_cores"] / g["busy"] - 1e-9)
+        self._add("workers", "workers", max(self["hosts"], by_cpu), "",
+                  f"the greater of ⌈{plain(self['worker_cores'])} cores ÷ {plain(g['busy'])} busy⌉, for each has one "
+                  f"thread, and {plain(self['hosts'])} hosts")
         self._add("redis_hosts", "hosts of Redis", self["redis_primaries"] * _COPIES, "",
                   f"{plain(self['redis_primaries'])} × (a primary and a replica)")
 
