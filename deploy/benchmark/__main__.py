@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 
+import costs
 import limits
 import report
 import stack
@@ -63,11 +64,14 @@ def main():
     parser.add_argument("--message-model", default="")
     parser.add_argument("--only")
     parser.add_argument("--instructions", action="store_const", const="instructions", dest="only")
+    parser.add_argument("--save-costs", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--counter")
     parser.add_argument("--log-level", default="info")
     options = parser.parse_args()
+    if options.save_costs:
+        options.only = "costs"
 
     lock = open(options.state / "lock", "w")
     try:
@@ -90,6 +94,9 @@ def main():
                f"{bench.counter}; worker's log level: {options.log_level}")
         if options.only == "instructions":
             how = f"instructions counted by callgrind; worker's log level: {options.log_level}"
+        if options.only == "costs":
+            how = (f"{bench.rounds} rounds of {bench.seconds} s in turns, wrk -t1 -c64, medians; "
+                   f"worker's log level: {options.log_level}")
         if options.only == "retention":
             how = f"each step in a process of its own, from a copy of the same files; release_100: {how}"
         if options.only == "tiers":
@@ -100,6 +107,9 @@ def main():
             bench.faults.append(str(reason))
     bench.compare()
     _report(bench, options.state, how)
+    if options.save_costs and bench.costs and not bench.faults:
+        options.save_costs.write_text(costs.document(report.machine(), how, *bench.costs))
+        print(f"costs: {options.save_costs}")
     unmeasured = bench.faults or any(
         name not in bench.values for name, *_ in limits.expected(options.only, options.smoke))
     return 1 if unmeasured else 0

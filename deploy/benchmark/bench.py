@@ -7,6 +7,7 @@ import sys
 import backups
 import canned
 import cluster
+import costs
 import failover
 import generator
 import instructions
@@ -49,7 +50,7 @@ class Bench:
         self.smoke = smoke
         self.tiers_size = tiers.SMOKE if smoke else tiers.QUICK if quick else tiers.FULL
         self.retention_size = retention.SMOKE if smoke else retention.QUICK if quick else retention.FULL
-        wanted = {only} | BROUGHT_ALONG.get(only, set())
+        wanted = set(costs.SCENARIOS) if only == "costs" else {only} | BROUGHT_ALONG.get(only, set())
         self.scenarios = [each for each in all_scenarios()
                           if only is None or (each.part_of or each.name) in wanted or each.floor and only in _COMPARED_WITH_FLOORS]
         self.measured = collections.defaultdict(list)
@@ -58,7 +59,8 @@ class Bench:
         self.values = {}
         self.faults = []
         self.notes = []
-        self.counter = None if smoke or only in ("instructions", "tiers", "retention") else self._try(load.counter, counter)
+        self.costs = None                               # of the file that --save-costs writes
+        self.counter = None if smoke or only in ("instructions", "tiers", "retention", "costs") else self._try(load.counter, counter)
 
     def run(self):
         if self.only in (None, "vend_rs256"):
@@ -114,6 +116,8 @@ class Bench:
         self.scenarios = [each for each in self.scenarios
                           if self._try(lambda each=each: each.check(self.ports[each.name]) or True)]
         self._rounds()
+        if self.only == "costs":
+            self._try(self._costs)
         for each in self.scenarios:
             if each.slow:
                 self._try(self._hold, each)
@@ -291,8 +295,12 @@ class Bench:
     def _round(self, scenario):
         if scenario.slow:
             canned.reset_slow(self.slow)
+        redis = costs.RedisCounter(self.parts.run / "redis.sock") if self.only == "costs" else None
+        before = redis and redis.commands()
         result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
                                    self.watched[scenario.name])
+        if redis:
+            result["commands"] = redis.commands() - before
         if scenario.slow:
             result["peak"] = canned.ask_slow(self.slow)["peak"]
         if scenario.keys:
@@ -301,6 +309,29 @@ class Bench:
         if not backend.running():
             raise NotMeasured(f"{backend.name} ended: {backend.last_words()}")
         return result
+
+    def _costs(self):
+        """What deploy/simulate needs besides: a lone client's times, and what is kept in Redis."""
+        print("measuring a lone client, and Redis' memory", flush=True)
+        named = {each.name: each for each in self.scenarios}
+        missing = [name for name in costs.SCENARIOS if not self.measured[name]]
+        if missing:
+            raise NotMeasured(f"costs: {', '.join(missing)} could not be measured")
+        results = {each["name"]: each for each in self.results()}
+        failed = [name for name in costs.SCENARIOS if results[name]["errors"]]
+        if failed:
+            raise NotMeasured(f"costs: requests of {', '.join(failed)} failed")
+        alone = [load.run(self.ports["vend_cached"], self.files["vend_cached"], 1, self.seconds)
+                 for _ in range(self.rounds)]
+        redis = costs.RedisCounter(self.parts.run / "redis.sock")
+        keys, limit = costs.limit_keys(redis, self.ports["vend_sts"], self.files["vend_sts"], 64)
+        record = costs.record_bytes(self.parts, redis, "records", self.canned)
+        self.parts.start_worker("sharing", self.canned, shares=True)
+        ports, _ = self.parts.start_front({"sharing": True}, "front-costs")
+        credential = costs.credential_bytes(redis, lambda: named["vend_cached"].check(ports["sharing"]))
+        self.costs = (results, {name: self.measured[name] for name in costs.SCENARIOS},
+                      {key: statistics.median(each[key] for each in alone) for key in ("p50", "p99")}, keys,
+                      (record, limit, credential))
 
     def _load(self, scenario):
         return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)

@@ -88,6 +88,7 @@ def all_scenarios():
         Scenario("vend_cached_without_records", "vend, cached credentials, no records", vend_few, has_credentials,
                  records=False, part_of="vend_cached", only_counted=True),
         Scenario("vend_sts", "vend, an STS call each", vend_many, has_credentials, credential_cache=False),
+        Scenario("upload", "presign an upload", [upload(f"u_{n}", f"device_{n}") for n in range(1000)], _is_upload),
         Scenario("renew_20", "renew a batch of 20", renewals(20), renewed(20), keys=20),
         Scenario("renew_100", "renew a batch of 100", renewals(100), renewed(100), keys=100),
         Scenario("release_100", "release 100 images", releases(100), released(100), keys=100),
@@ -122,6 +123,11 @@ def vend(user, device):
 
 def _vend(token):
     return Request("POST", "/api/v1/auth/sts-token", {"Authorization": f"Bearer {token}"})
+
+
+def upload(user, device):
+    return Request("GET", "/v2/attachments/presigned?contentType=image/jpeg&contentLength=40000",
+                   {"X-Convos-AuthToken": _token(user, device)})
 
 
 def renewals(keys):
@@ -205,6 +211,10 @@ def _has_200_bytes(body):
 
 def has_credentials(body):
     return json.loads(body)["credentials"]["accessKeyId"] == "ASIAIOSFODNN7EXAMPLE"
+
+
+def _is_upload(body):
+    return "X-Amz-Signature=" in json.loads(body)["uploadUrl"]
 
 
 def renewed(keys):

@@ -1,0 +1,189 @@
+"""The plan: every number with the formula that gave it."""
+
+import dataclasses
+import math
+
+from inputs import MAXIMUM_ROLES, plain
+
+_DAY = 86_400
+_SPARE_HOSTS = 1        # one may be lost, or be upgraded
+_COPIES = 2             # a primary of Redis, and its replica
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    name: str
+    title: str
+    value: float
+    unit: str
+    formula: str
+
+    def as_json(self):
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """Something that AWS does not exceed, and how much of it is used at peak."""
+
+    name: str
+    title: str
+    used: float
+    allowed: float
+    way_out: str
+    is_hit: bool
+
+    @property
+    def share(self):
+        return self.used / self.allowed
+
+    def as_json(self):
+        return dataclasses.asdict(self) | {"share": self.share}
+
+
+class Plan:
+    """What so many users need."""
+
+    def __init__(self, inputs, costs):
+        self.inputs, self.costs = inputs, costs
+        self.given = {name: each.value for name, each in inputs.items()}
+        self.quantities = []
+        self.limits = []
+        self._rates()
+        self._sts()
+        self._cpu()
+        self._redis()
+        self._s3()
+        self._hosts()
+        self._money()
+
+    def __getitem__(self, name):
+        return next(each.value for each in self.quantities if each.name == name)
+
+    @property
+    def hit(self):
+        """Limits that nothing is left to spread."""
+        return [each for each in self.limits if each.is_hit]
+
+    def all_inputs(self):
+        return [*self.inputs.values(), *self.costs.inputs()]
+
+    def as_json(self):
+        return {"inputs": [each.as_json() for each in self.all_inputs()],
+                "quantities": [each.as_json() for each in self.quantities],
+                "limits": [each.as_json() for each in self.limits], "hit": [each.name for each in self.hit]}
+
+    def _add(self, name, title, value, unit, formula):
+        self.quantities.append(Quantity(name, title, value, unit, formula))
+        return value
+
+    def _rates(self):
+        g = self.given
+        users, peak = g["users"], g["peak"]
+        for name, title, each_day in (("vends", "vends", g["vends"]), ("uploads", "presigned uploads", g["uploads"]),
+                                      ("copies", "images renewed", g["images"] / g["renew_days"])):
+            formula = f"{plain(users)} users × {plain(each_day)} ÷ {_DAY:,} s" if name != "copies" else \
+                f"{plain(users)} users × {plain(g['images'])} images ÷ {plain(g['renew_days'])} days ÷ {_DAY:,} s"
+            mean = self._add(name, f"{title}, mean", users * each_day / _DAY, "/s", formula)
+            self._add(f"{name}_peak", f"{title}, at peak", mean * peak, "/s", f"{plain(mean)} × {plain(peak)}")
+        self._add("renewals_peak", "renewal requests, at peak", self["copies_peak"] / g["batch"], "/s",
+                  f"{plain(self['copies_peak'])} ÷ {plain(g['batch'])} keys")
+        self._add("requests_peak", "all requests, at peak",
+                  self["vends_peak"] + self["uploads_peak"] + self["renewals_peak"], "/s",
+                  "vends + uploads + renewal requests")
+
+    def _sts(self):
+        g = self.given
+        calls = self._add("sts_peak", "STS calls, at peak", self["vends_peak"] * (1 - g["cached"]), "/s",
+                          f"{plain(self['vends_peak'])} × (1 − {plain(g['cached'])} cached)")
+        needed = max(1, math.ceil(calls / g["sts_quota"] - 1e-9))
+        self._add("roles", "roles needed, each with a quota of its own", needed, "",
+                  f"⌈{plain(calls)} ÷ {plain(g['sts_quota'])}⌉")
+        available = g.get("roles", min(needed, MAXIMUM_ROLES))
+        self.limits.append(Limit(
+            "sts", f"STS calls, with {plain(available)} role{'s' if available > 1 else ''}", calls,
+            available * g["sts_quota"],
+            f"spread subjects over {needed} roles: vending.roles" if needed <= MAXIMUM_ROLES else
+            f"{needed} roles would be needed and vending.roles takes {MAXIMUM_ROLES}: cache more, or split the users",
+            calls > available * g["sts_quota"] * (1 + 1e-9)))
+        self.roles = int(max(available, 1))
+
+    def _cpu(self):
+        g, costs = self.given, self.costs
+        vend, upload, renewal = costs.vend(g["cached"]), costs.upload, costs.renewal(g["batch"])
+        self.parts = [("vends", self["vends_peak"], vend), ("uploads", self["uploads_peak"], upload),
+                      ("renewals", self["renewals_peak"], renewal)]
+        for role in ("worker", "nginx", "redis"):
+            title = {"worker": "workers", "nginx": "nginx", "redis": "Redis"}[role]
+            for name, rate, cost in self.parts:
+                each = getattr(cost, role)
+                self._add(f"{role}_{name}", f"{title}, for {name}, at peak", rate * each / 1e6, "cores",
+                          f"{plain(rate)}/s × {plain(each)} µs")
+            self._add(f"{role}_cores", f"{title}, in all, at peak",
+                      sum(self[f"{role}_{name}"] for name, *_ in self.parts), "cores", "vends + uploads + renewals")
+
+    def _redis(self):
+        g, costs = self.given, self.costs
+        operations = sum(rate * cost.commands for _, rate, cost in self.parts)
+        self._add("redis_operations", "Redis commands, at peak", operations, "/s",
+                  " + ".join(f"{plain(rate)} × {plain(cost.commands)}" for _, rate, cost in self.parts))
+        records = self._add("redis_records", "Redis, users' records", g["users"] * costs.memory["record"] / 1e9, "GB",
+                            f"{plain(g['users'])} users × {plain(costs.memory['record'])} bytes")
+        hour = self["vends_peak"] * 3600
+        limits = self._add(
+            "redis_limits", "Redis, windows of limits", hour * costs.limit_keys * costs.memory["limit"] / 1e9, "GB",
+            f"{plain(hour)} vends of the busiest hour × {plain(costs.limit_keys)} keys × "
+            f"{plain(costs.memory['limit'])} bytes")
+        held = self._add(
+            "redis_credentials", "Redis, shared credentials",
+            g["shared_cache"] * self["vends_peak"] * g["lifetime"] * costs.memory["credential"] / 1e9, "GB",
+            f"{plain(self['vends_peak'])}/s × {plain(g['lifetime'])} s × {plain(costs.memory['credential'])} bytes"
+            if g["shared_cache"] else "off: --shared-cache 1 turns it on")
+        memory = self._add("redis_memory", "Redis, in all", records + limits + held, "GB",
+                           "records + windows + credentials")
+        by_memory = math.ceil(memory / g["redis_gb"] - 1e-9)
+        by_cpu = math.ceil(self["redis_cores"] / g["busy"] - 1e-9)
+        self._add("redis_primaries", "Redis primaries", max(1, by_memory, by_cpu), "",
+                  f"the greater of ⌈{plain(memory)} ÷ {plain(g['redis_gb'])} GB⌉ and "
+                  f"⌈{plain(self['redis_cores'])} ÷ {plain(g['busy'])} busy⌉")
+
+    def _s3(self):
+        g = self.given
+        needed = max(1, math.ceil(self["copies_peak"] / g["s3_writes"] - 1e-9))
+        self._add("prefixes", "S3 prefixes needed", needed, "",
+                  f"⌈{plain(self['copies_peak'])} ÷ {plain(g['s3_writes'])}⌉; S3 splits a prefix with random names by itself")
+        available = g.get("prefixes", needed)
+        self.limits.append(Limit(
+            "s3", f"S3 copies, with {plain(available)} prefix{'es' if available > 1 else ''}", self["copies_peak"],
+            available * g["s3_writes"], f"spread assets over {needed} prefixes, or let S3 split the one before users come",
+            self["copies_peak"] > available * g["s3_writes"] * (1 + 1e-9)))
+
+    def _hosts(self):
+        g = self.given
+        cores = self["worker_cores"] + self["nginx_cores"]
+        needed = max(1, math.ceil(cores / g["busy"] / g["cores"] - 1e-9))
+        self._add("hosts", "hosts of workers and nginx", needed + _SPARE_HOSTS, "",
+                  f"⌈({plain(self['worker_cores'])} + {plain(self['nginx_cores'])}) cores ÷ {plain(g['busy'])} busy ÷ "
+                  f"{plain(g['cores'])}⌉ + {_SPARE_HOSTS} to lose")
+        by_cpu = math.ceil(self["worker_cores"] / g["busy"] - 1e-9)
+        self._add("workers", "workers", max(self["hosts"], by_cpu), "",
+                  f"the greater of ⌈{plain(self['worker_cores'])} cores ÷ {plain(g['busy'])} busy⌉, for each has one "
+                  f"thread, and {plain(self['hosts'])} hosts")
+        self._add("redis_hosts", "hosts of Redis", self["redis_primaries"] * _COPIES, "",
+                  f"{plain(self['redis_primaries'])} × (a primary and a replica)")
+
+    def _money(self):
+        g = self.given
+        copies, uploads = self["copies"] * _DAY, self["uploads"] * _DAY
+        parts = [
+            self._add("dollars_copies", "S3, renewals", copies / 1000 * g["copy_price"], "$/day",
+                      f"{plain(copies)} copies × {plain(g['copy_price'])} $ ÷ 1,000"),
+            self._add("dollars_uploads", "S3, uploads", uploads / 1000 * g["put_price"], "$/day",
+                      f"{plain(uploads)} uploads × {plain(g['put_price'])} $ ÷ 1,000"),
+            self._add("dollars_hosts", "hosts", self["hosts"] * 24 * g["host_price"], "$/day",
+                      f"{plain(self['hosts'])} × 24 h × {plain(g['host_price'])} $"),
+            self._add("dollars_redis", "Redis", self["redis_hosts"] * 24 * g["redis_price"], "$/day",
+                      f"{plain(self['redis_hosts'])} × 24 h × {plain(g['redis_price'])} $"),
+        ]
+        self._add("dollars", "in all; STS costs nothing; storage and traffic come besides", sum(parts), "$/day",
+                  "copies + uploads + hosts + Redis")
