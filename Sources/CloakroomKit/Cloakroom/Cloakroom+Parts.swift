@@ -112,9 +112,20 @@ extension Cloakroom {
             journal: try SourceJournal(
                 at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner,
                 runtime: configuration.runtime),
-            folder: folder.appendingPathComponent("source-\(name)", isDirectory: true), conditions: conditions,
+            folder: folder.appendingPathComponent(SourceBackup.folderName(name), isDirectory: true),
+            conditions: conditions,
             requirements: requirements)
     }
 
     var outboxFolder: URL { folder.appendingPathComponent("outbox", isDirectory: true) }
+}
+
+extension SourceBackup {
+    private static let folderPrefix = "source-"
+
+    /// Of files that are made of a source's photos, in the user's folder.
+    static func folderName(_ source: String) -> String { folderPrefix + source }
+
+    /// A source's journal has an ending.
+    static func isFolder(_ name: String) -> Bool { name.hasPrefix(folderPrefix) && !name.contains(".") }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 extension Cloakroom {
     /// Ends what was made of this, and forgets the credentials and the images that were shown: see <doc:SigningOut>.
     ///
@@ -29,6 +31,12 @@ extension Cloakroom {
         await tokens.signOut()
         await credentials.forget()
         for images in parts.images { await images.removeAll() }
+        // Also what earlier launches left: images, and files that were made of photos to be sent.
+        try? ImageCacheFolder(in: configuration.cacheFolder, owner: owner).removeAll()
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        where SourceBackup.isFolder(name) {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        }
         return try report.get()
     }
 }

@@ -111,7 +111,7 @@ public actor CredentialProvider {
         hasLoaded = true
         ongoingRefresh?.task?.cancel()
         completeRefresh(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
-        await store.clear()?.value
+        await store.clear()?.end()
     }
 
     /// For the package's own S3 client.
@@ -157,7 +157,7 @@ extension CredentialProvider {
             return
         }
         self.held = nil
-        await store.clear()?.value
+        await store.clear()?.end()
     }
 
     /// One request is in flight at a time.
@@ -229,7 +229,7 @@ extension CredentialProvider {
     /// The user's sessions were ended: what is held is not used to its end, and does not survive a restart.
     private func signOut() async {
         held = nil
-        await store.clear()?.value
+        await store.clear()?.end()
     }
 
     private func fail(_ error: CloakroomError) {

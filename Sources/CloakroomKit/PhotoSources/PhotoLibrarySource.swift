@@ -34,7 +34,7 @@ public struct PhotoLibrarySource: PhotoSource {
         }
         let assets: [String]
         if let changed { assets = changed } else { assets = try await library.allAssets() }
-        let files = AssetFiles(of: assets, in: library, selection)
+        let files = AssetFiles(of: assets, in: library, selection, access)
         return PhotoChanges(
             photos: AsyncThrowingStream { try await files.next() }, token: try JSONEncoder().encode(next))
     }
@@ -68,8 +68,14 @@ public struct PhotoLibrarySource: PhotoSource {
         private var files: ArraySlice<SourcePhoto> = []
         private let library: any PhotoLibraryReader
         private let selection: PhotoSelection
+        private let access: PhotoLibraryAccess
 
-        init(of assets: [String], in library: any PhotoLibraryReader, _ selection: PhotoSelection) {
+        /// - Parameter access: with which the assets were listed.
+        init(
+            of assets: [String], in library: any PhotoLibraryReader, _ selection: PhotoSelection,
+            _ access: PhotoLibraryAccess
+        ) {
+            self.access = access
             self.assets = assets[...]
             self.library = library
             self.selection = selection
@@ -78,7 +84,13 @@ public struct PhotoLibrarySource: PhotoSource {
         func next() async throws -> SourcePhoto? {
             while true {
                 if let file = files.popFirst() { return file }
-                guard let id = assets.popFirst() else { return nil }
+                guard let id = assets.popFirst() else {
+                    // A library that may not be read any more has no photos, and that is not all that is to be stored.
+                    guard await library.access() == access else {
+                        throw CloakroomError(.photosNotAllowed, "the access to photos changed while they were read")
+                    }
+                    return nil
+                }
                 // One that is gone meanwhile is none.
                 guard let asset = try await library.asset(id) else { continue }
                 files = selection.photos(of: asset)[...]

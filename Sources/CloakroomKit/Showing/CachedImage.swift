@@ -9,6 +9,9 @@ struct ImageID: Hashable, Sendable {
     /// - Parameter name: such as the key of an object; two images never have the same.
     init(of name: String) { text = SHA256.hash(Array(name.utf8)).prefix(16).hexadecimal }
 
+    /// What stands for an image whose end, in seconds since 1970, a message has named.
+    func ending(at end: Int64) -> ImageID { ImageID(of: "\(text) until \(end)") }
+
     /// - Returns: `nil` for what is no such digest.
     init?(text: some StringProtocol) {
         guard text.utf8.count == 32, text.utf8.allSatisfy(\.isHexadecimalDigit) else { return nil }

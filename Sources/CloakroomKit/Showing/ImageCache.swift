@@ -111,7 +111,7 @@ struct ImageCache {
     }
 
     mutating func removeAll() {
-        for file in folder.files() { folder.remove(file.name) }
+        folder.removeAll()
         entries = [:]
         discarded = [:]
         byteCount = 0

@@ -77,6 +77,8 @@ final class ImageCacheFolder: @unchecked Sendable {
         }
     }
 
+    func removeAll() { for file in files() { remove(file.name) } }
+
     /// - Returns: `nil` for a file that is missing, longer, or not ours alone.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` for one that cannot be opened now, as while the
     ///   device is locked.

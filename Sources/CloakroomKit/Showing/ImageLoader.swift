@@ -157,13 +157,15 @@ public actor ImageLoader {
     private func checkIsShown(_ place: Place, until expiration: Date?) async throws(CloakroomError) {
         let serverTime = await serverClock?.current
         let now = serverTime ?? runtime.wallClock()
-        if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false {
+        if let image = cache[place.id], image.hasEnded(at: now) {
             // A device's clock that is ahead will be set right, and the image is shown again.
-            guard serverTime != nil else {
-                removeEnded(place.id)
-                throw Self.ended
-            }
-            discard(place.id)
+            if serverTime != nil { cache.discard(place.id.ending(at: image.end), now: now) }
+            cache.remove(place.id)
+        }
+        // It says when its own message's image ends, and hides the same image from no other.
+        if let expiration, expiration <= now || cache.isDiscarded(place.id.ending(at: CachedImage.seconds(expiration)))
+        {
+            throw Self.ended
         }
         if !cache.isDiscarded(place.id), try await isEnded(place) {
             removeEnded(place.id)

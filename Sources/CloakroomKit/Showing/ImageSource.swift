@@ -39,8 +39,8 @@ public struct ImageSource: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - link: as ``ChatImage/link``.
-    ///   - expiration: when its object ends, as ``ChatImage/expiration``. It is not the end of one message: others may name
-    ///     the same image.
+    ///   - expiration: when its object ends, as ``ChatImage/expiration``. From then on this source shows it no more, and its
+    ///     bytes leave the cache. The sender may be wrong: a source that names another end, or none, is loaded anew.
     public static func chatImage(link: String, expiration: Date) -> ImageSource {
         ImageSource(kind: .link(link), expiration: expiration)
     }

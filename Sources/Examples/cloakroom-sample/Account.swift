@@ -70,7 +70,7 @@ struct Account: Codable {
 
     /// Forgets the session, the credentials, and who it was.
     func forget(_ options: Options) async throws {
-        await sessions?.signOut()
+        try await sessions?.signOut()
         for name in ["account.json", "credentials", "session"] { try Self.remove(name, options) }
     }
 

@@ -242,6 +242,29 @@ import Testing
         #expect(try await cloakroom(of: "u_1").outbox().unsent().isEmpty)
     }
 
+    @Test func `a sign-out removes images and exports that earlier launches left, and no journal`() async throws {
+        let http = ScriptedHTTP { request, _ in
+            request.url.host == "cdn.example"
+                ? .response(200, [("Content-Type", "image/png")], Data("an image".utf8))
+                : Self.response(to: request, vended: "")
+        }
+        let image = ImageSource.url(try #require(URL(string: "https://cdn.example/a.bin")))
+        let file = try await cloakroom(of: "u_1", http).images().file(for: image)
+        let theirs = try await cloakroom(of: "u_2", http).images().file(for: image)
+        let next = try cloakroom(of: "u_1", http)
+        _ = try next.backup(of: FolderPhotoSource(folder.url))
+        let export = next.folder.appendingPathComponent("source-library/a.heic")
+        try FileManager.default.createDirectory(
+            at: export.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("a photo".utf8).write(to: export)
+        try await next.signOut(.keepingUnsent)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(!FileManager.default.fileExists(atPath: export.path))
+        #expect(FileManager.default.fileExists(atPath: theirs.path))
+        #expect(
+            FileManager.default.fileExists(atPath: next.folder.appendingPathComponent("source-library.sqlite").path))
+    }
+
     @Test func `a sign-out of an app without a queue of uploads makes none`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         #expect(try await cloakroom.signOut(.discardingUnsent).removed == [])

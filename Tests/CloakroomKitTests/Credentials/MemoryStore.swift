@@ -8,6 +8,7 @@ actor MemoryStore: CredentialStore {
     private(set) var calls: [String] = []
     private let error: (any Error)?
     private let gate: Gate
+    private var failingClears = 0
 
     /// - Parameters:
     ///   - error: fails each call.
@@ -28,8 +29,14 @@ actor MemoryStore: CredentialStore {
         record = credentials
     }
 
+    func failClears(_ count: Int) { failingClears = count }
+
     func clear() async throws {
         try await called("clear")
+        if failingClears > 0 {
+            failingClears -= 1
+            throw CloakroomError(.storeFailed, "as told")
+        }
         record = nil
     }
 

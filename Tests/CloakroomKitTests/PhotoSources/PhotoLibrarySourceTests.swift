@@ -24,6 +24,17 @@ import Testing
         #expect(try await names() == ["a#photo", "a#pairedVideo", "b#video"])
     }
 
+    @Test(arguments: [PhotoLibraryAccess.none, .limited])
+    func `photos that are missing because the access changed are no end of the changes`(
+        access: PhotoLibraryAccess
+    ) async throws {
+        await library.set([asset("a", .photo), asset("b", .photo)])
+        let changes = try await PhotoLibrarySource(library, selection: PhotoSelection()).changes(since: nil)
+        await library.set([], access: access)
+        let error = await #expect(throws: CloakroomError.self) { for try await _ in changes.photos {} }
+        #expect(error?.code == .photosNotAllowed)
+    }
+
     @Test func `edits are files of their own, unless originals are enough`() async throws {
         await library.set([asset("a", .photo, .editedPhoto, .adjustments)])
         #expect(try await names() == ["a#photo", "a#editedPhoto", "a#adjustments"])

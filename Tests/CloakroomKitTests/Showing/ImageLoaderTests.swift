@@ -144,7 +144,7 @@ import Testing
     @Test func `an image of a chat is not shown after its end, from the cache or from anywhere`() async throws {
         let http = Self.images()
         let images = try loader(http)
-        let chat = chat
+        let (chat, end) = (chat, bench.fake.time(in: .seconds(3600)))
         await learn(bench.fake.wallTime)
         _ = try await images.data(for: chat)
         bench.fake.pass(.seconds(3601))
@@ -152,7 +152,7 @@ import Testing
         #expect(try files().map(\.pathExtension) == ["discarded"])
         // Not under another name, with another clock or after a restart either.
         bench.fake.setWallClock(ahead: .seconds(-86_400))
-        let other = try ImageSource.url(Self.url("https://s3.example/bucket/chat/a.bin"))
+        let other = ImageSource.chatImage(link: "https://s3.example/bucket/chat/a.bin", expiration: end)
         #expect(await code { try await loader(http).data(for: other) } == .noSuchObject)
         #expect(await code { try await loader(http).data(for: chat) } == .noSuchObject)
         #expect(await http.sent.count == 1)
@@ -177,14 +177,34 @@ import Testing
         #expect(try files().map(\.pathExtension) == ["discarded"])
     }
 
-    @Test func `the end that a later caller knows holds, too`() async throws {
+    @Test func `bytes leave the cache at the end that a later caller knows`() async throws {
         let http = Self.images()
+        let chat = chat
         let images = try loader(http)
         _ = try await images.data(for: .url(Self.url(Self.link)))
         _ = try await images.file(for: chat)
+        await learn(bench.fake.wallTime)
         bench.fake.pass(.seconds(3601))
-        #expect(await code { try await loader(http).data(for: .url(Self.url(Self.link))) } == nil)
-        #expect(await code { try await images.data(for: .url(Self.url(Self.link))) } == .noSuchObject)
+        #expect(await code { try await images.data(for: chat) } == .noSuchObject)
+        #expect(try files().map(\.pathExtension) == ["discarded"])
+    }
+
+    @Test(arguments: [-3600, 60]) func `a message that names an image with a wrong end hides it from no other`(
+        seconds: Int
+    ) async throws {
+        let http = Self.images()
+        let images = try loader(http)
+        let avatar = try ImageSource.url(Self.url(Self.link))
+        await learn(bench.fake.wallTime)
+        _ = try await images.data(for: avatar)
+        let forged = ImageSource.chatImage(link: Self.link, expiration: bench.fake.time(in: .seconds(seconds)))
+        _ = try? await images.data(for: forged)
+        bench.fake.pass(.seconds(120))
+        #expect(await code { try await images.data(for: forged) } == .noSuchObject)
+        for images in [images, try loader(http)] {
+            #expect(try await images.data(for: avatar) == Data("image".utf8))
+            #expect(try await images.data(for: chat) == Data("image".utf8))
+        }
     }
 
     @Test func `a released image is removed, and not loaded again`() async throws {

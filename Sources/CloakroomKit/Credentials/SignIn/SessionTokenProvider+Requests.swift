@@ -88,7 +88,8 @@ extension SessionTokenProvider {
 
     private func fail(_ error: CloakroomError, _ purpose: Purpose) async {
         if case .continuation = purpose, error.code == .sessionRevoked {
-            return await forget(.needsSignIn(.revoked), error)
+            await forget(.needsSignIn(.revoked), error)
+            return
         }
         let reading = runtime.clockReading
         // A sign-in of the app's own says nothing about the session that is held.

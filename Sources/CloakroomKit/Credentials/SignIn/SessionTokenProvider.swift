@@ -106,9 +106,15 @@ public actor SessionTokenProvider: TokenProvider {
 
     /// Forgets the session, in memory and in the store, and cancels the request in flight; waiting callers get
     /// ``CloakroomError/Code/cancelled``. When this returns nothing is left, and nothing is sent before the next sign-in.
-    public func signOut() async { await forget(.signedOut, .cancelled) }
+    ///
+    /// - Throws: ``CloakroomError`` of a store that kept the session: nothing is sent by this process, and the next launch
+    ///   would be signed in. Call it again, such as once the device is unlocked.
+    public func signOut() async throws {
+        if let error = await forget(.signedOut, .cancelled) { throw error }
+    }
 
-    /// The same for a user who withdrew the app's use of their Apple ID.
+    /// The same for a user who withdrew the app's use of their Apple ID; of a store that keeps the session `onStoreFailure`
+    /// hears.
     public func identityRevoked() async { await forget(.needsSignIn(.revoked), Self.revocation) }
 
     /// Apple's name of the user who is signed in, as ``SignInIdentity`` had it; `nil` without one, and while the store cannot be
@@ -228,14 +234,16 @@ extension SessionTokenProvider {
         change(.needsSignIn(reason))
     }
 
-    func forget(_ next: SessionState, _ error: CloakroomError) async {
+    /// - Returns: why the store has the session still; `nil` when it is gone.
+    @discardableResult
+    func forget(_ next: SessionState, _ error: CloakroomError) async -> CloakroomError? {
         hasLoaded = true
         held = nil
         endedUserID = nil
         pause = RefreshBackoff()
         endFlight(.failure(error))
         change(next)
-        await store.clear()?.value
+        return await store.clear()?.end()
     }
 
     func change(_ next: SessionState) {

@@ -34,9 +34,28 @@ struct StoreQueue: Sendable {
         append { try await $0.save(record()) }
     }
 
-    /// - Returns: what ends when everything is gone.
-    mutating func clear() -> Task<Void, Never>? {
-        append { try await $0.clear() }
+    /// - Returns: what ends when everything is gone, with what kept it from that.
+    mutating func clear() -> Removal? {
+        let failure = Locked<CloakroomError?>(nil)
+        let task = append { store in
+            do { try await store.clear() } catch {
+                failure.withLock { $0 = Self.converted(error) }
+                throw error
+            }
+        }
+        return task.map { Removal(task: $0, failure: failure) }
+    }
+
+    /// A removal that was begun.
+    struct Removal: Sendable {
+        fileprivate let task: Task<Void, Never>
+        fileprivate let failure: Locked<CloakroomError?>
+
+        /// - Returns: `nil` when everything is gone.
+        @discardableResult func end() async -> CloakroomError? {
+            await task.value
+            return failure.withLock { $0 }
+        }
     }
 
     /// Waits for all operations so far.

@@ -138,13 +138,25 @@ import Testing
         fake.pass(.seconds(3400))
         let waiting = Task { try await provider.token() }
         await http.arrival(of: 2)
-        await provider.signOut()
+        try await provider.signOut()
         await #expect(throws: CloakroomError.cancelled) { try await waiting.value }
         await gate.open()
         await fake.settle()
         #expect(await store.record == nil)
         await #expect(throws: CloakroomError(.unauthorized, "Not signed in")) { try await provider.token() }
         #expect(await http.sent.count == 2)
+    }
+
+    @Test func `a store that keeps the session fails the sign-out, which can be repeated`() async throws {
+        let http = ScriptedHTTP { [self] _, _ in session("s1") }
+        let provider = try provider(http)
+        try await provider.signIn(with: Self.identity)
+        await store.failClears(1)
+        await #expect(throws: CloakroomError.self) { try await provider.signOut() }
+        #expect(await store.record != nil)
+        await #expect(throws: CloakroomError(.unauthorized, "Not signed in")) { try await provider.token() }
+        try await provider.signOut()
+        #expect(await store.record == nil)
     }
 
     @Test func `an identity that comes after signing out is not sent`() async throws {
@@ -160,7 +172,7 @@ import Testing
         await provider.tokenRefused("s1")
         let waiting = Task { try await provider.token() }
         _ = await asked.pass()
-        await provider.signOut()
+        try await provider.signOut()
         await gate.open()
         await #expect(throws: CloakroomError.cancelled) { try await waiting.value }
         await fake.settle()
