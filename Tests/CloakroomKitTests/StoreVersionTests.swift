@@ -152,7 +152,9 @@ import Testing
                 INSERT INTO settings VALUES ('complete', 1)
                 """,
             read: { file, _ in
-                var store = try OutboxStore(at: file, owner: .test, recordedRows: { [] }, wallClock: { date })
+                var store = try OutboxStore(
+                    at: file, owner: .test, reserve: DiskReserve(url: file.appendingPathExtension("reserve")),
+                    recordedRows: { [] }, wallClock: { date })
                 return try store.rows().map {
                     "\($0.identity) \($0.added == date.timeIntervalSince1970 && $0.target?.objectKey == "assets/1")"
                 }.joined()

@@ -32,6 +32,7 @@ extension Outbox {
             report.removed = removed.filter { ids.contains($0.id) }
         }
         report.kept = try store.unsent()
+        if report.kept.isEmpty { folder.reserve.release() }
         return report
     }
 

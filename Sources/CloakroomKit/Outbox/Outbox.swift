@@ -86,7 +86,8 @@ public actor Outbox {
             throw CloakroomError(.storeInUse, "another outbox of this user has the folder \(folder.lastPathComponent)")
         }
         var store = try OutboxStore(
-            at: own.database, owner: owner, recordedRows: own.recordedRows, wallClock: runtime.wallClock)
+            at: own.database, owner: owner, reserve: own.reserve, recordedRows: own.recordedRows,
+            wallClock: runtime.wallClock)
         try own.removeAll(but: Set(store.rows().map(\.id)))
         isPaused = try store.isPaused()
         self.folder = own

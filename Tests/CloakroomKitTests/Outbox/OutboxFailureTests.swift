@@ -182,6 +182,34 @@ import Testing
         #expect(await report.sent == 3)
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible), arguments: [false, true])
+    func `photos that fill the disk are sent, and leave it`(isRelaunch: Bool) async throws {
+        let disk = try SmallDisk(byteCount: 4 << 20, at: bench.root)
+        defer { disk.unmount() }
+        var outbox = try bench.outbox()
+        let photos = ["one", "two", "three"].map { String(repeating: $0, count: 10_000) }
+        for text in photos { try await outbox.add(photo: try bench.photo(text)) }
+        // A run that sends nothing.
+        try await outbox.pause()
+        await outbox.run()
+        try await outbox.resume()
+        try disk.fill()
+        #expect(await code { try await outbox.add(photo: try bench.photo("four")) } == .diskFull)
+        if isRelaunch {
+            try await outbox.signOut(.keepingUnsent)
+            outbox = try bench.outbox()
+        }
+        let report = await outbox.run()
+        #expect(report.sent == 3 && report.stoppedBy == nil)
+        #expect(try bench.files() == [])
+        #expect(try disk.freeBytes > 90_000)
+    }
+
+    private func code(_ work: () async throws -> some Any) async -> CloakroomError.Code? {
+        do { _ = try await work() } catch { return (error as? CloakroomError)?.code }
+        return nil
+    }
+
     @Test func `a pause ends what is being sent, and lasts until it is resumed`() async throws {
         do {
             let outbox = try bench.outbox()

@@ -52,7 +52,7 @@ extension Outbox {
             // Those of earlier versions have no bytes any more.
             row.state = try folder.hasBytes(row) ? .waiting : .failed
             if row.state == .failed { row.error = CloakroomError(.noSuchObject, "the asset has expired") }
-            try folder.writeRecord(row)
+            try folder.rewriteRecord(row)
         }
         try store.update(row)
     }

@@ -76,6 +76,7 @@ extension Outbox {
         publish()
         do {
             try checkOpen()
+            await folder.reserve.fill()
             try await attach()
             try await sendDue(signals)
             if try await renewUploaded() {

@@ -43,7 +43,7 @@ extension Outbox {
             row.failures = 0
             row.notBefore = now + Self.renewalInterval
             // Where it is must outlast the database, until the app has it.
-            try folder.writeRecord(row)
+            try folder.rewriteRecord(row)
             try store.update(row)
         }
         await onStep(.concluded)

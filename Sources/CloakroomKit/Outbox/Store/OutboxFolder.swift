@@ -21,6 +21,7 @@ struct OutboxFolder: Sendable {
     /// The number of the system's error when a file is opened; 0 for none.
     private let errorOfOpening: @Sendable (URL) -> Int32
     var database: URL { url.appendingPathComponent("outbox.sqlite", isDirectory: false) }
+    var reserve: DiskReserve { DiskReserve(url: url.appendingPathComponent("reserve", isDirectory: false)) }
     var lock: URL { url.appendingPathComponent("lock", isDirectory: false) }
 
     /// - Parameter folder: of all users' outboxes; each has a folder of its own in it.
@@ -109,6 +110,14 @@ struct OutboxFolder: Sendable {
     func remove(_ id: String) {
         removeBytes(of: id)
         unlink(record(id).path)
+    }
+
+    /// The same for an item that is there, in the reserve of a full disk.
+    func rewriteRecord(_ row: OutboxRow) throws(CloakroomError) {
+        do throws(CloakroomError) { try writeRecord(row) } catch {
+            guard error.code == .diskFull, reserve.release() else { throw error }
+            try writeRecord(row)
+        }
     }
 
     /// Leaves the record.

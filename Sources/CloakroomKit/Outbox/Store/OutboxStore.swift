@@ -10,6 +10,7 @@ struct OutboxStore {
     private let recordedRows: @Sendable () throws(CloakroomError) -> [OutboxRow]
     /// How many files had been moved aside when this one was seen to have all items.
     private var completeSince: Int?
+    private let reserve: DiskReserve
     var movedAsideFiles: [URL] { records.movedAside }
 
     private static let kind = RecordsFile.Kind(
@@ -31,13 +32,28 @@ struct OutboxStore {
         ],
         tables: ["items"])
 
+    /// - Parameter reserve: for what is written of items that are there.
     init(
-        at file: URL, owner: StoreOwner, recordedRows: @escaping @Sendable () throws(CloakroomError) -> [OutboxRow],
+        at file: URL, owner: StoreOwner, reserve: DiskReserve,
+        recordedRows: @escaping @Sendable () throws(CloakroomError) -> [OutboxRow],
         wallClock: @escaping @Sendable () -> Date
     ) throws(CloakroomError) {
         self.recordedRows = recordedRows
-        records = try RecordsFile(Self.kind, at: file, owner: owner, unnamedRecords: .setAside, wallClock: wallClock)
+        self.reserve = reserve
+        records = try Self.reserving(reserve) { () throws(CloakroomError) in
+            try RecordsFile(Self.kind, at: file, owner: owner, unnamedRecords: .setAside, wallClock: wallClock)
+        }
         try complete()
+    }
+
+    /// On a full disk once more, in the reserve.
+    private static func reserving<Result>(
+        _ reserve: DiskReserve, _ work: () throws(CloakroomError) -> Result
+    ) throws(CloakroomError) -> Result {
+        do throws(CloakroomError) { return try work() } catch {
+            guard error.code == .diskFull, reserve.release() else { throw error }
+            return try work()
+        }
     }
 
     // MARK: Items
@@ -133,7 +149,8 @@ struct OutboxStore {
     }
 
     mutating func insert(_ row: OutboxRow) throws(CloakroomError) {
-        try perform { database throws(SQLiteError) in
+        // What is new has no claim to the reserve.
+        try performOnce { database throws(SQLiteError) in
             // A new file may have it from its record.
             try Self.insert(row, unlessEqual: "(id)", in: database)
         }
@@ -209,6 +226,12 @@ struct OutboxStore {
 
     /// Reads or writes, in a file that has all items.
     private mutating func perform<Result>(
+        _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
+    ) throws(CloakroomError) -> Result {
+        try Self.reserving(reserve) { () throws(CloakroomError) in try performOnce(work) }
+    }
+
+    private mutating func performOnce<Result>(
         _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CloakroomError) -> Result {
         for _ in 0..<2 {
