@@ -110,7 +110,7 @@ extension Cloakroom {
         return SourceBackup(
             source: source, client: background, layout: layout,
             journal: try SourceJournal(
-                at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner,
+                at: folder.appendingPathComponent("\(SourceBackup.folderName(name)).sqlite"), owner: owner,
                 runtime: configuration.runtime),
             folder: folder.appendingPathComponent(SourceBackup.folderName(name), isDirectory: true),
             conditions: conditions,

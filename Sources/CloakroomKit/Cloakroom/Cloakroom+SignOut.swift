@@ -1,7 +1,8 @@
 import Foundation
 
 extension Cloakroom {
-    /// Ends what was made of this, and forgets the credentials and the images that were shown: see <doc:SigningOut>.
+    /// Ends what was made of this, and forgets the credentials, the images that were shown, and files that were made of photos to
+    /// be sent: see <doc:SigningOut>.
     ///
     /// ``Outbox/unsent()`` says beforehand what there is to decide about. Call this while the user's token is still valid, and
     /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress

@@ -147,11 +147,12 @@ public actor SourceBackup {
 
     /// Photos that were exported to be stored together, and those that could not be.
     private struct Page {
-        var photos: [SourcePhoto] = []
         var files: [(photo: SourcePhoto, url: URL)] = []
         var byteCount: Int64 = 0
         var gone: [SourcePhoto] = []
         var failures: [SourceBackupReport.Failure] = []
+
+        var photos: [SourcePhoto] { files.map(\.photo) + gone + failures.map(\.photo) }
     }
 
     private func add(_ photo: SourcePhoto, to run: inout Run) async throws {
@@ -183,25 +184,24 @@ public actor SourceBackup {
         // An export downloads what is only in iCloud, over any network.
         try requirements.check(await conditions.current())
         do {
-            do { try await exportFile(of: photo, &run) } catch {
-                // The files of the page leave the disk when they are stored.
-                guard CloakroomError(of: error).code == .diskFull, !run.page.photos.isEmpty else { throw error }
-                try await finishPage(&run)
-                try await exportFile(of: photo, &run)
-            }
+            let file = try await source.file(of: photo, in: folder)
+            run.page.files.append((photo, file))
+            run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
+            run.consecutiveFailures.end()
         } catch {
             let error = CloakroomError(of: error)
             switch error.code {
-            case .noSuchObject:
-                run.page.photos.append(photo)
-                run.page.gone.append(photo)
+            case .noSuchObject: run.page.gone.append(photo)
             case .cancelled:
                 // It may take longer than the app has: later runs begin with the others.
                 let page = run.page
                 try await journal.save(stored: [], gone: page.gone, failed: page.failures.map(\.photo) + [photo])
                 throw error
+            case .diskFull where !run.page.photos.isEmpty:
+                // The files of the page leave the disk when they are stored.
+                try await finishPage(&run)
+                try await export(photo, &run)
             default:
-                run.page.photos.append(photo)
                 run.page.failures.append(.init(photo: photo, error: error))
                 guard run.consecutiveFailures.exceedsLimit(with: error, isOfOne: error.code == .diskFull) else {
                     return
@@ -210,14 +210,6 @@ public actor SourceBackup {
                 throw error
             }
         }
-    }
-
-    private func exportFile(of photo: SourcePhoto, _ run: inout Run) async throws {
-        let file = try await source.file(of: photo, in: folder)
-        run.page.photos.append(photo)
-        run.page.files.append((photo, file))
-        run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
-        run.consecutiveFailures.end()
     }
 
     /// Stores the page.

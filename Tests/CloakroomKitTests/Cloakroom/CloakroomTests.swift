@@ -271,6 +271,24 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: cloakroom.outboxFolder.path))
     }
 
+    @Test(arguments: [NetworkAccess.unrestricted, .inexpensive])
+    func `a large photo of the queue goes over the networks that the queue may use`(network: NetworkAccess) async throws
+    {
+        let others = ScriptedHTTP { request, _ in Self.response(to: request, vended: "") }
+        var configuration = try configuration()
+        configuration.backgroundTransport = others
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
+        var options = Outbox.Options()
+        options.conditions.network = network
+        options.largestPut = 1
+        let outbox = try cloakroom.outbox(conditions: UnrestrictedConditions(), options: options)
+        try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        #expect(await outbox.run().sent == 1)
+        let isRestricted = network != .unrestricted
+        #expect(await http.lines.count { $0.contains("PUT") } == (isRestricted ? 0 : 1))
+        #expect(await others.lines.count { $0.contains("PUT") } == (isRestricted ? 1 : 0))
+    }
+
     @Test func `one queue of uploads is open at a time`() throws {
         let cloakroom = try cloakroom(of: "u_1")
         let outbox = try cloakroom.outbox()

@@ -148,12 +148,18 @@ import Testing
         #expect(await outbox.run().sent == 1)
     }
 
-    @Test func `keeps the rate on average`() async throws {
+    /// Two photos of four bytes, at two bytes a second.
+    private func paced() async throws -> (bench: OutboxFixture, outbox: Outbox) {
         let bench = try OutboxFixture(sleeping: .waits)
         var options = Outbox.Options()
         options.bytesPerSecond = 2
         let outbox = try bench.outbox(options: options)
         for text in ["four", "five"] { try await outbox.add(photo: try bench.photo(text)) }
+        return (bench, outbox)
+    }
+
+    @Test func `keeps the rate on average`() async throws {
+        let (bench, outbox) = try await paced()
         async let report = outbox.run()
         try await until { await bench.s3.objects.count == 1 && bench.fake.sleeps == [.seconds(2)] }
         bench.fake.pass(.seconds(1))
@@ -165,11 +171,7 @@ import Testing
     }
 
     @Test func `what is urgent does not wait for the rate, and what follows waits for both`() async throws {
-        let bench = try OutboxFixture(sleeping: .waits)
-        var options = Outbox.Options()
-        options.bytesPerSecond = 2
-        let outbox = try bench.outbox(options: options)
-        for text in ["four", "five"] { try await outbox.add(photo: try bench.photo(text)) }
+        let (bench, outbox) = try await paced()
         async let report = outbox.run()
         try await until { await bench.s3.objects.count == 1 && bench.fake.sleeps == [.seconds(2)] }
         try await outbox.add(photo: try bench.photo("three"), priority: .high)

@@ -197,6 +197,18 @@ import Testing
         #expect(try await backup(of: source).run().backedUp == 2)
     }
 
+    @Test func `a store that refuses what filled the disk ends the run, and is no failure of the next photo`()
+        async throws
+    {
+        let source = ListedSource(["a": "one", "b": "two", "c": "three"])
+        await source.fillDisk(with: 1)
+        server.fail(.putObject, with: .response(status: 403, code: "AccessDenied"))
+        let report = try await backup(of: source).run()
+        #expect(report.stoppedBy?.code == .accessDenied)
+        #expect(!report.failures.contains { $0.photo.id != "a" })
+        #expect(await source.attempted == ["a", "b"])
+    }
+
     @Test func `a film whose export outlasts each run does not keep the other photos`() async throws {
         let source = ListedSource(["a": "one", "b": "a film", "c": "three"])
         for isFirst in [true, false] {

@@ -24,14 +24,18 @@ struct DiskReserve: Sendable {
         defer { close(descriptor) }
         // Bytes that no file system leaves out.
         let piece = [UInt8](repeating: 0xA5, count: 1 << 16)
-        for _ in 0..<Self.byteCount / piece.count where write(descriptor, piece, piece.count) != piece.count {
-            release()
-            return
+        for _ in 0..<Self.byteCount / piece.count {
+            guard write(descriptor, piece, piece.count) == piece.count else { return release() }
         }
     }
 
-    /// Gives the room to the others.
-    ///
-    /// - Returns: whether there was any.
-    @discardableResult func release() -> Bool { unlink(url.path) == 0 }
+    /// Does a piece of work that writes, on a full disk once more with this room.
+    func lent<Result>(to work: () throws(CloakroomError) -> Result) throws(CloakroomError) -> Result {
+        do throws(CloakroomError) { return try work() } catch {
+            guard error.code == .diskFull, unlink(url.path) == 0 else { throw error }
+            return try work()
+        }
+    }
+
+    func release() { unlink(url.path) }
 }

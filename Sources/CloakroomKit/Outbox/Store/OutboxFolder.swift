@@ -114,10 +114,7 @@ struct OutboxFolder: Sendable {
 
     /// The same for an item that is there, in the reserve of a full disk.
     func rewriteRecord(_ row: OutboxRow) throws(CloakroomError) {
-        do throws(CloakroomError) { try writeRecord(row) } catch {
-            guard error.code == .diskFull, reserve.release() else { throw error }
-            try writeRecord(row)
-        }
+        try reserve.lent { () throws(CloakroomError) in try writeRecord(row) }
     }
 
     /// Leaves the record.

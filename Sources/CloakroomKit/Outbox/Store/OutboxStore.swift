@@ -40,20 +40,10 @@ struct OutboxStore {
     ) throws(CloakroomError) {
         self.recordedRows = recordedRows
         self.reserve = reserve
-        records = try Self.reserving(reserve) { () throws(CloakroomError) in
+        records = try reserve.lent { () throws(CloakroomError) in
             try RecordsFile(Self.kind, at: file, owner: owner, unnamedRecords: .setAside, wallClock: wallClock)
         }
         try complete()
-    }
-
-    /// On a full disk once more, in the reserve.
-    private static func reserving<Result>(
-        _ reserve: DiskReserve, _ work: () throws(CloakroomError) -> Result
-    ) throws(CloakroomError) -> Result {
-        do throws(CloakroomError) { return try work() } catch {
-            guard error.code == .diskFull, reserve.release() else { throw error }
-            return try work()
-        }
     }
 
     // MARK: Items
@@ -228,7 +218,7 @@ struct OutboxStore {
     private mutating func perform<Result>(
         _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CloakroomError) -> Result {
-        try Self.reserving(reserve) { () throws(CloakroomError) in try performOnce(work) }
+        try reserve.lent { () throws(CloakroomError) in try performOnce(work) }
     }
 
     private mutating func performOnce<Result>(
