@@ -4,8 +4,9 @@ import Foundation
 extension Cloakroom {
     /// A queue of uploads that survives the end of the app: see <doc:Background>.
     ///
-    /// Make one, and keep it: a second one cannot open the queue. Photos that are larger than ``Outbox/Options/largestPut`` go
-    /// over ``Configuration/backgroundTransport``, or, where `options` allow any network, over ``Configuration/transport``.
+    /// Make one, and keep it: a second one cannot open the queue. Its database is opened where this is called. Photos that are
+    /// larger than ``Outbox/Options/largestPut`` go over ``Configuration/backgroundTransport``, or, where `options` allow any
+    /// network, over ``Configuration/transport``.
     ///
     /// - Parameters:
     ///   - carrier: such as the process's `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
@@ -43,7 +44,7 @@ extension Cloakroom {
 
     /// Loads photos, thumbnails and images of URLs, with a cache on the disk: see <doc:ShowingImages>.
     ///
-    /// Make one, and keep it.
+    /// Make one, and keep it. The list of what is cached is read where this is called.
     ///
     /// - Parameter hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``, and for ``Configuration/assetBaseURLs`` that are
