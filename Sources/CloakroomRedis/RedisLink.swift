@@ -61,7 +61,7 @@ final class RedisLink {
 
         /// Forgets what is written; as many bytes will come again.
         mutating func clear() {
-            output.removeAll(keepingCapacity: output.capacity < 1 << 20)
+            output.removeAll(keepingCapacity: output.capacity <= 1 << 16)
             written = 0
         }
 
@@ -278,8 +278,9 @@ final class RedisLink {
         while let socket {
             guard let count = unsafe socket.receive({ unsafe reader.feed($0) }) else { return lose(.interrupted) }
             guard count > 0 else { return }
-            lastProgress = Monotonic.now
             takeReplies()
+            // Behind the replies, since what they lead to takes its time, too.
+            lastProgress = Monotonic.now
             if let reconnectReason { return lose(.interrupted, because: reconnectReason) }
             if socket.isLast(count) { return }
         }
@@ -350,7 +351,9 @@ final class RedisLink {
             // The reply may lie in the socket already.
             read()
             guard isReady, !outgoing.pending.isEmpty else { return }
-            if Monotonic.now > lastProgress &+ options.timeout.nanoseconds { return lose(.timeout) }
+            // What is sent at the end of this turn only, however long that is, the server cannot have replied to.
+            let isLate = Monotonic.now > lastProgress &+ options.timeout.nanoseconds
+            if isLate, outgoing.unsentCount < outgoing.pending.count || !isFlushScheduled { return lose(.timeout) }
             scheduleWatch()
         }
     }

@@ -1,6 +1,7 @@
 import CloakroomLoop
 import CloakroomRedis
 import CloakroomTestSupport
+import Glibc
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
@@ -43,6 +44,36 @@ struct RedisFaultTests {
                     return
                 }
             }
+        }
+    }
+
+    /// A turn of the loop with a thousand requests in it takes longer than a reply may, and sends them at its end.
+    @Test @LoopActor func `does not take its own delay for the server's`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path, timeout: .milliseconds(40)) { redis in
+            #expect(await redis.becomesReady(within: .seconds(10)))
+            #expect(await redis.outcome("INCR", "n") == .success(.integer(1)))
+            var pipe: [Int32] = [0, 0]
+            try #require(Glibc.pipe(&pipe) == 0)
+            defer { for end in pipe { close(end) } }
+            var watches: [EventPoller.Watch] = []
+            let outcome = await withCheckedContinuation { continuation in
+                let watch = EventPoller.shared.watch(pipe[0], for: [.readable, .edge]) { _ in
+                    redis.send(RedisRequest(RedisCommand(["INCR", "n"]))) { response in
+                        switch response {
+                        case .failure(let error): continuation.resume(returning: RedisOutcome.failure(error))
+                        case .reply(let cursor): continuation.resume(returning: RedisOutcome(cursor))
+                        }
+                    }
+                    let start = ContinuousClock.now
+                    while ContinuousClock.now - start < .milliseconds(60) {}
+                }
+                watches.append(watch)
+                _ = write(pipe[1], "x", 1)
+            }
+            for watch in watches { EventPoller.shared.unwatch(watch) }
+            #expect(outcome == .success(.integer(2)))
         }
     }
 
