@@ -89,7 +89,7 @@ def main():
                      options.kit_bench, options.sample, options.tier_bench, options.message_bench,
                      options.message_model) as parts:
         bench = Bench(parts, options.only, options.quick, options.counter, options.smoke)
-        how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
+        how = (f"{bench.rounds} rounds of {bench.seconds} s in turns, wrk -t1 -c64, "
                f"medians; CPU ratios are medians of pairs of neighbouring rounds; system calls counted by "
                f"{bench.counter}; worker's log level: {options.log_level}")
         if options.only == "instructions":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the functions that run until a worker has given its first answer, as the benchmark's scenario `start` starts it.
+"""Prints the functions that run until a worker has given its first answer, as the benchmark's scenario `start` starts it,
+and behind them those that requests need besides.
 
     deploy/benchmark/at_rest_symbols.py WORKER >deploy/lib/at-rest.symbols
 
@@ -15,21 +16,26 @@ import tempfile
 import time
 
 import fastcgi
+import scenarios
 from processes import NotMeasured
 from stack import Stack
 
 _HEADER = """\
-# Functions that run until a worker has given its first answer; the linker puts them side by side. Spread over a dozen
-# megabytes each would bring its neighbours into memory, sixteen pages at a time (fault-around).
+# Functions that run until a worker has given its first answer, and then those of requests; the linker puts them side by
+# side. Spread over a dozen megabytes each would bring its neighbours into memory, sixteen pages at a time (fault-around).
 # Names that are not there any more are passed over. Made by deploy/benchmark/at_rest_symbols.py, with Swift 6.3.1.
 """
 _START_SECONDS = 60
+_REQUESTS = ("vend_cached", "vend_sts", "upload", "renew_20")
 
 
-def started(worker, state):
-    """The callgrind file of a worker that was started, asked once, left alone for a second and stopped."""
+def profiled(worker, state, requests):
+    """The callgrind file of a worker that was started, asked once and stopped.
+
+    `requests`: names of scenarios whose first request it is sent before.
+    """
     file = pathlib.Path(state) / "callgrind.out"
-    with Stack(state, worker, None, "info", None, None) as parts:
+    with Stack(state, worker) as parts:
         parts.start_redis()
         port, _ = parts.start_canned()
         arguments, environment, path = parts.worker_command("start", port)
@@ -40,6 +46,11 @@ def started(worker, state):
             if not counted.running() or time.monotonic() > end:
                 raise NotMeasured(f"the worker does not answer: {counted.last_words()}")
             time.sleep(0.05)
+        if requests:
+            ports, _ = parts.start_front({"start": True})
+            for scenario in scenarios.all_scenarios():
+                if scenario.name in requests:
+                    scenario.check(ports["start"])
         time.sleep(1)
         counted.stop()
     return file
@@ -69,11 +80,13 @@ def main():
     worker = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(prefix="cloakroom-at-rest-") as state:
         try:
-            names = ran(started(worker, state), worker.name)
+            first = ran(profiled(worker, state, ()), worker.name)
+            then = ran(profiled(worker, state, _REQUESTS), worker.name)
         except NotMeasured as error:
             print(f"at_rest_symbols.py: {error}", file=sys.stderr)
             return 1
-    print(_HEADER + "\n".join(sorted(name for name in names if not name.startswith("0x"))))
+    names = sorted(first) + sorted(then - first)
+    print(_HEADER + "\n".join(name for name in names if not name.startswith("0x")))
     return 0
 
 

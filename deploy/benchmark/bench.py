@@ -8,6 +8,7 @@ import backups
 import canned
 import cluster
 import costs
+import crowds
 import failover
 import generator
 import instructions
@@ -44,6 +45,7 @@ class Bench:
         self.backup_rounds = 1 if quick else 5
         self.failovers = 1 if quick else 3
         self.cluster_pairs = 4 if quick else 8
+        self.crowd_pairs = 2 if quick else 5
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
@@ -88,6 +90,8 @@ class Bench:
         if self.only in (None, "redis"):
             self._try(self._failover)
             self._try(self._cluster)
+        if self.only in (None, "clients"):
+            self._try(self._crowds)
         if self.only in (None, "load"):
             self._try(self._generator)
         if self.only in (None, "renew_beside"):
@@ -118,9 +122,6 @@ class Bench:
         self._rounds()
         if self.only == "costs":
             self._try(self._costs)
-        for each in self.scenarios:
-            if each.slow:
-                self._try(self._hold, each)
         self._syscalls()
         self._try(self._syscalls_of_records)
 
@@ -143,6 +144,12 @@ class Bench:
         self._median("vend_cached_cpu_cluster_over_single",
                      cluster.over_single(self.parts, self.canned, self.cluster_pairs, self.seconds))
 
+    def _crowds(self):
+        print("sending what thousands of clients send at once", flush=True)
+        values, notes = crowds.measure(self.parts, self.slow, self.crowd_pairs, self.seconds)
+        self.values |= values
+        self.notes += notes
+
     def _generator(self):
         print("sending a load beside wrk", flush=True)
         costs, own, ratios = generator.beside_wrk(self.parts, self.slow, self.cluster_pairs // 2, self.seconds)
@@ -155,8 +162,7 @@ class Bench:
             return self.parts.start_floor(scenario.name, scenario.floor)
         if not self.parts.worker:
             raise NotMeasured(f"{scenario.name}: there is no worker")
-        upstream = self.slow if scenario.slow else self.canned
-        return self.parts.start_worker(scenario.name, upstream, credential_cache=scenario.credential_cache,
+        return self.parts.start_worker(scenario.name, self.canned, credential_cache=scenario.credential_cache,
                                        chats=scenario.name == "release_100",
                                        records=scenario.records, public_key=scenario.public_key)
 
@@ -273,7 +279,7 @@ class Bench:
             print(f"round {number + 1} of {self.rounds}", flush=True)
             self.turns.append([])
             for each in self._order(number):
-                if each not in self.scenarios or each.only_counted or each.slow and number >= 2:
+                if each not in self.scenarios or each.only_counted:
                     continue
                 result = self._try(self._round, each)
                 if result is None:
@@ -281,9 +287,7 @@ class Bench:
                     continue
                 self.turns[-1].append((each.name, result))
                 self.measured[each.name].append(result)
-                # Before a thousand clients the most there ever was counts, elsewhere what is there now.
-                field = "VmHWM" if each.slow else "VmRSS"
-                self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
+                self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"])
 
     def _order(self, number):
         """The scenarios of a round; F1 comes twice."""
@@ -293,16 +297,12 @@ class Bench:
         return order[::-1] if number % 2 else order
 
     def _round(self, scenario):
-        if scenario.slow:
-            canned.reset_slow(self.slow)
         redis = costs.RedisCounter(self.parts.run / "redis.sock") if self.only == "costs" else None
         before = redis and redis.commands()
         result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
                                    self.watched[scenario.name])
         if redis:
             result["commands"] = redis.commands() - before
-        if scenario.slow:
-            result["peak"] = canned.ask_slow(self.slow)["peak"]
         if scenario.keys:
             result["floor"] = measure.copy_floor(self.parts.binaries / "floor_curl", self.canned, _COPIES_AT_ONCE)
         backend = self.backends[scenario.name]
@@ -336,23 +336,13 @@ class Bench:
     def _load(self, scenario):
         return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)
 
-    def _hold(self, scenario):
-        """Whether all clients' requests fit at once. Under the delay alone only rate × delay are open at a time."""
-        canned.reset_slow(self.slow)
-        canned.ask_slow(self.slow, f"hold/{scenario.connections}")
-        errors = load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 2)["errors"]
-        self.more[scenario.name] |= {
-            "held": canned.ask_slow(self.slow)["peak"], "held_errors": errors,
-            "peak": max(each["peak"] for each in self.measured[scenario.name]),
-            "rss": memory_megabytes(self.watched[scenario.name]["worker"], "VmHWM")}
-
     def _syscalls(self):
         """Counted in rounds of their own: counting slows what it counts."""
         if self.counter is None:
             return
         print("counting system calls", flush=True)
         for each in self.scenarios:
-            if not each.slow and not each.only_counted:
+            if not each.only_counted:
                 counts = [self._try(load.count_syscalls, self.counter, self.watched[each.name]["worker"],
                                     self.parts.run, lambda each=each: self._load(each)) for _ in range(self.counts)]
                 if None not in counts:
@@ -391,7 +381,7 @@ class Bench:
         """The limits' values, of scenarios that were measured without an error."""
         found = {each["name"]: each for each in self.results()}
         for name, result in list(found.items()):
-            if result["errors"] and name != "clients_1000":
+            if result["errors"]:
                 self.faults.append(f"{name}: {result['errors']} of {result['requests']} requests failed")
                 del found[name]
             busy = result["busy"]["upstream"]
@@ -415,15 +405,6 @@ class Bench:
                               f"libcurl, nothing signed and nothing parsed, costs {renewal['floor']:.1f} µs.")
         if "release_100" in found:
             self.values["release_100_cpu_per_key_us"] = found["release_100"]["key"]
-        if "held" in found.get("clients_1000", {}):
-            slow = found["clients_1000"]
-            self.values |= {"clients_1000_errors": slow["errors"] + slow["held_errors"],
-                            "clients_1000_in_flight": max(slow["peak"], slow["held"]),
-                            "clients_1000_rss_mb": slow["rss"]}
-            self.notes.append(f"clients_1000: the upstream had at most {slow['peak']} requests at once while it "
-                              f"answered after {_SLOW_MILLISECONDS} ms, and {slow['held']} when it waited for all.")
-            verb = "thread did" if slow["threads"] == 1 else "threads did"
-            self.notes.append(f"clients_1000: {slow['threads']} {verb} the work (one is meant to).")
 
     def _median(self, name, ratios):
         """The median of pairs of rounds; their spread is noted."""

@@ -47,7 +47,6 @@ class Scenario:
     only_counted: bool = False      # for its system calls beside another's, without rounds
     keys: int = 0                   # per request, of a renewal or a release
     connections: int = 64
-    slow: bool = False              # against the upstream that waits
 
     def write(self, folder):
         """The requests in a file for wrk: `load.Requests`."""
@@ -92,8 +91,6 @@ def all_scenarios():
         Scenario("renew_20", "renew a batch of 20", renewals(20), renewed(20), keys=20),
         Scenario("renew_100", "renew a batch of 100", renewals(100), renewed(100), keys=100),
         Scenario("release_100", "release 100 images", releases(100), released(100), keys=100),
-        Scenario("clients_1000", "1,000 clients, STS takes 50 ms", vend_many, has_credentials,
-                 credential_cache=False, connections=1000, slow=True),
     ]
 
 

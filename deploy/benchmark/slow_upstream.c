@@ -9,7 +9,7 @@
 // `GET /expire/SECONDS` too; then the STS answer's credentials end that many
 // seconds from now, all at the same time.
 // `GET /hold/N` too; then no request is answered until N are waiting at once,
-// or until two seconds have passed over the first. That shows how many requests
+// or until ten seconds have passed over the first. That shows how many requests
 // the client can have open: the delay alone shows only its rate × the delay.
 
 #define _GNU_SOURCE
@@ -52,7 +52,7 @@ static connection *first, *last;    // all delays are equal: due times are in or
 static long long delay;
 static long in_flight, peak, requests, posts;
 static long hold;                   // answer nothing before so many are waiting; 0: no hold
-static const long long longest_hold = 2000000000LL;
+static const long long longest_hold = 10000000000LL;
 static int epoll;
 
 static long long now(void) {

@@ -36,7 +36,8 @@ def environment():
 class Stack:
     """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
 
-    def __init__(self, state, worker, scripted_s3, log_level, kit_bench, sample, tier_bench, message_bench, message_model):
+    def __init__(self, state, worker, scripted_s3=None, log_level="info", kit_bench=None, sample=None, tier_bench=None,
+                 message_bench=None, message_model=None):
         self.state = pathlib.Path(state)
         self.binaries = self.state / "bin"
         self.logs = self.state / "logs"
@@ -150,6 +151,14 @@ class Stack:
             wait_until(lambda port=port: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
         return ports, self._worker_of(master)
 
+    def start_front_of_crowd(self, name):
+        """An nginx of two processes before one socket, for more connections than one process may have. Gives the port."""
+        port = free_port()
+        server = _server(name, port, self.run, True).replace("backlog=4096", "backlog=4096 reuseport")
+        master = self._nginx(f"front-{name}", {"SERVERS": server, "WORKERS": 2}, "front")
+        wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
+        return port
+
     def start_front_of_several(self, name, backends):
         """Another nginx, one port before several sockets. Gives the port."""
         port = free_port()
@@ -162,7 +171,7 @@ class Stack:
         text = (_here / f"{template or name}.conf").read_text()
         # Started by root, nginx would drop to a user who may not open the sockets.
         user = f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
-        for key, value in {"NAME": name, "RUN": self.run, "USER": user, **values}.items():
+        for key, value in {"NAME": name, "RUN": self.run, "USER": user, "WORKERS": 1, **values}.items():
             text = text.replace(f"@{key}@", str(value))
         configuration = self.run / f"{name}.conf"
         configuration.write_text(text)
