@@ -105,14 +105,21 @@ final class AWSServiceClient {
         ) {
             (timeout: Duration) async throws(AWSError) -> Value in
             let start = runtime.now()
-            let result = await sendOnce(request, send: send, timeout: timeout, decode: decode)
-            var fault: AWSError?
-            if case .failure(let failure) = result { fault = failure }
-            configuration.onAttempt(
-                Attempt(
-                    service: configuration.service, fault: fault, duration: start.duration(to: runtime.now())))
-            return try result.get()
+            do throws(AWSError) {
+                let value = try await sendOnce(request, send: send, timeout: timeout, decode: decode)
+                report(nil, since: start)
+                return value
+            } catch {
+                report(error, since: start)
+                throw error
+            }
         }
+    }
+
+    // Not inlined, as in `Retrier`.
+    @inline(never) private func report(_ fault: AWSError?, since start: ContinuousClock.Instant) {
+        configuration.onAttempt(
+            Attempt(service: configuration.service, fault: fault, duration: start.duration(to: runtime.now())))
     }
 
     /// Signs a request that the caller sends, within the minutes for which AWS takes it; nothing is sent.
@@ -168,34 +175,33 @@ final class AWSServiceClient {
     private func sendOnce<Value>(
         _ request: (SigningContext) -> UpstreamRequest, send: Transfer.Sender?, timeout: Duration,
         decode: (UpstreamResponse) throws(AWSError) -> Value
-    ) async -> Result<Value, AWSError> {
-        let credentials: Credentials
-        if let cached = cachedCredentials {
-            credentials = cached
-        } else {
-            do { credentials = try await currentCredentials() } catch { return .failure(error) }
-        }
+    ) async throws(AWSError) -> Value {
+        let credentials = if let cached = cachedCredentials { cached } else { try await currentCredentials() }
         // Others may have it corrected while this is on its way.
         let offset = clockOffset
         let response: UpstreamResponse
         if let send {
-            do { response = try await send(request(signing(with: credentials)), timeout) } catch {
-                return .failure(error)
-            }
+            response = try await send(request(signing(with: credentials)), timeout)
         } else {
-            do {
+            do throws(TransportError) {
                 response = try await configuration.transport.send(request(signing(with: credentials)), timeout: timeout)
             } catch {
-                return .failure(AWSError(error))
+                throw AWSError(error)
             }
         }
-        do {
-            let value = try decode(response)
-            if clockOffset != 0 { confirmClock(response) }
-            return .success(value)
+        do throws(AWSError) {
+            return try decoded(response, decode)
         } catch {
-            return .failure(await corrected(error, response: response, credentials: credentials, offset: offset))
+            throw await corrected(error, response: response, credentials: credentials, offset: offset)
         }
+    }
+
+    @inline(never) private func decoded<Value>(
+        _ response: UpstreamResponse, _ decode: (UpstreamResponse) throws(AWSError) -> Value
+    ) throws(AWSError) -> Value {
+        let value = try decode(response)
+        if clockOffset != 0 { confirmClock(response) }
+        return value
     }
 
     private func signed(_ message: SigV4.Message, body: [UInt8], with signing: SigningContext) -> UpstreamRequest {
@@ -206,7 +212,7 @@ final class AWSServiceClient {
             method: message.method, origin: origin, target: target, fields: message.fields, body: body)
     }
 
-    private func signing(with credentials: Credentials) -> SigningContext {
+    @inline(never) private func signing(with credentials: Credentials) -> SigningContext {
         signing(with: credentials, at: Timestamp(time))
     }
 
@@ -224,8 +230,9 @@ final class AWSServiceClient {
 
     /// Both are ours: the comparison need not take constant time.
     private static func same(_ left: Credentials, _ right: Credentials) -> Bool {
-        left.accessKeyID == right.accessKeyID && left.secretAccessKey.reveal() == right.secretAccessKey.reveal()
-            && left.sessionToken?.reveal() == right.sessionToken?.reveal()
+        left === right
+            || left.accessKeyID == right.accessKeyID && left.secretAccessKey.reveal() == right.secretAccessKey.reveal()
+                && left.sessionToken?.reveal() == right.sessionToken?.reveal()
     }
 
     /// Those that are available without suspension.
@@ -250,12 +257,12 @@ final class AWSServiceClient {
     ) async -> AWSError {
         var fault = fault
         if fault.kind == .skewedClock, !correctClock(response, signedAt: offset) {
-            fault.kind = AWSError.mayBeWrongKeys(code: fault.code) ? .staleCredentials : .refused
+            fault = fault.with(AWSError.mayBeWrongKeys(code: fault.code) ? .staleCredentials : .refused)
         }
         if fault.kind == .staleCredentials {
             await configuration.credentials.onRejected(credentials)
             let next = try? await currentCredentials()
-            if next == nil || next == credentials { fault.kind = .refused }
+            if next == nil || next == credentials { fault = fault.with(.refused) }
         }
         return fault
     }

@@ -7,7 +7,9 @@ package import CloakroomCrypto
 #endif
 
 /// What AWS knows us, or one of our users, by.
-package struct Credentials: Sendable, Equatable {
+///
+/// An object: thousands of calls that wait for a response have it in one place, whatever they pass it to.
+package final class Credentials: Sendable, Equatable {
     package let accessKeyID: String
     package let secretAccessKey: Secret
     /// `nil` for long-lived credentials.
@@ -22,6 +24,12 @@ package struct Credentials: Sendable, Equatable {
         self.secretAccessKey = secretAccessKey
         self.sessionToken = sessionToken
         self.expiration = expiration
+    }
+
+    package static func == (left: Credentials, right: Credentials) -> Bool {
+        left === right
+            || left.accessKeyID == right.accessKeyID && left.secretAccessKey == right.secretAccessKey
+                && left.sessionToken == right.sessionToken && left.expiration == right.expiration
     }
 }
 

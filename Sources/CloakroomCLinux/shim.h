@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -52,6 +53,19 @@ static inline int cloakroom_epoll_mod(int ep, int fd, uint32_t events, uint64_t 
 }
 static inline int cloakroom_epoll_del(int ep, int fd) { return epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL); }
 static inline uint64_t cloakroom_event_token(const struct epoll_event *e) { return e->data.u64; }
+// 0 where the C library tells nothing of its heap.
+static inline size_t cloakroom_free_heap_bytes(void) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    return mallinfo2().fordblks;
+#else
+    return 0;
+#endif
+}
+static inline void cloakroom_trim_heap(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 static inline int cloakroom_errno(void) { return errno; }
 static inline unsigned long cloakroom_thread(void) { return (unsigned long)pthread_self(); }
 static inline void *cloakroom_map(size_t size, int protection, int fd) {

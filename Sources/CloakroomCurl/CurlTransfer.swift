@@ -45,8 +45,8 @@ import CloakroomLoop
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
-        // Responses of S3 fit into the buffer; a long one of STS takes a second read.
-        easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
+        // Responses of S3 fit into the buffer; one of STS takes a second read.
+        easy = CurlEasyHandle(bufferBytes: 1024, certificateAuthorities: options.certificateAuthorities)
         self.suppressedFields = suppressedFields
         version = options.version
         response = CurlResponse(maximumBytes: options.maximumResponseBytes)
@@ -55,6 +55,7 @@ import CloakroomLoop
         unsafe easy.set(CURLOPT_CURLU, UnsafeMutableRawPointer(address))
         if version == .http1 { unsafe easy.setFields(suppressedFields.all) } else { setHTTP2Options() }
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
+        easy.set(CURLOPT_MAXAGE_CONN, max(1, Int(options.maximumIdleAge.components.seconds)))
         if options.readsCertificates { easy.set(CURLOPT_CERTINFO, 1) }
         unsafe easy.set(CURLOPT_WRITEDATA, response)
         unsafe easy.set(CURLOPT_HEADERDATA, response)

@@ -11,6 +11,11 @@ package import CloakroomLoop
     package struct Options: Sendable {
         /// Connections kept open when idle; below the usual concurrency each surplus request pays for a handshake.
         package var keptConnections = 1024
+        /// Idle connections are closed, once older than this, when the next request is sent.
+        package var maximumIdleAge: Duration = .seconds(20)
+        /// Handles kept for the next requests; what more a peak has needed is freed when none has for ``freeing``.
+        package var keptHandles = 64
+        package var freeing: Duration = .seconds(10)
         package var connectTimeout: Duration = .seconds(3)
         /// Responses of STS and S3 to our requests are a few kilobytes.
         package var maximumResponseBytes = 1 << 20
@@ -28,8 +33,12 @@ package import CloakroomLoop
     private let multi: CurlMulti
     private let options: Options
     private let suppressedFields = SuppressedHeaderFields()
-    private var transfers: [CurlTransfer] = []
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// The last one used is the next one used, so that those beyond what is needed stay at the beginning.
     private var idle: [CurlTransfer] = []
+    /// The fewest that were idle since ``freeUnused()`` looked last.
+    private var leastIdle = 0
+    private var willFreeUnused = false
     private var timer: CurlTimer?
     /// By their numbers.
     private var sockets: [CurlSocket?] = []
@@ -51,7 +60,7 @@ package import CloakroomLoop
 
     isolated deinit {
         timer?.stop()
-        for transfer in transfers { transfer.free() }
+        for transfer in transfers.values { transfer.free() }
         multi.cleanUp()
     }
 
@@ -64,9 +73,9 @@ package import CloakroomLoop
         _ request: UpstreamRequest, timeout: Duration,
         then completion: @escaping @LoopActor (Result<UpstreamResponse, TransportError>) -> Void
     ) {
-        let transfer = idle.popLast() ?? newTransfer()
+        let transfer = takeTransfer()
         guard transfer.prepare(request, timeout: timeout) else {
-            idle.append(transfer)
+            giveBack(transfer)
             return EventPoller.shared.atTurnEnd { completion(.failure(.invalidRequest)) }
         }
         transfer.completion = completion
@@ -76,9 +85,9 @@ package import CloakroomLoop
     @LoopActor package func send(
         _ request: consuming UpstreamRequest, timeout: Duration
     ) async throws(TransportError) -> UpstreamResponse {
-        let transfer = idle.popLast() ?? newTransfer()
+        let transfer = takeTransfer()
         guard transfer.prepare(request, timeout: timeout) else {
-            idle.append(transfer)
+            giveBack(transfer)
             throw .invalidRequest
         }
         _ = consume request
@@ -94,12 +103,45 @@ package import CloakroomLoop
         return try result.get()
     }
 
-    private func newTransfer() -> CurlTransfer {
+    private func takeTransfer() -> CurlTransfer {
+        if let transfer = idle.popLast() {
+            leastIdle = min(leastIdle, idle.count)
+            return transfer
+        }
         let transfer = unsafe CurlTransfer(
             options: options, suppressedFields: suppressedFields, transport: Unmanaged.passUnretained(self).toOpaque())
-        transfers.append(transfer)
+        transfers[ObjectIdentifier(transfer)] = transfer
         return transfer
     }
+
+    private func giveBack(_ transfer: CurlTransfer) {
+        idle.append(transfer)
+        if idle.count > options.keptHandles { scheduleFreeing() }
+    }
+
+    private func scheduleFreeing() {
+        guard !willFreeUnused else { return }
+        willFreeUnused = true
+        EventPoller.shared.schedule(after: options.freeing) { [weak self] in
+            self?.willFreeUnused = false
+            self?.freeUnused()
+        }
+    }
+
+    /// Frees handles that no request has needed for a while: each takes ten kilobytes.
+    private func freeUnused() {
+        let unused = max(0, min(leastIdle, idle.count - options.keptHandles))
+        for transfer in idle.prefix(unused) {
+            transfer.free()
+            transfers[ObjectIdentifier(transfer)] = nil
+        }
+        idle.removeFirst(unused)
+        leastIdle = idle.count
+        if idle.count > options.keptHandles { scheduleFreeing() }
+    }
+
+    /// Those of this moment, those that wait for their response among them.
+    package var handleCount: Int { transfers.count }
 
     private func cancel(_ transfer: CurlTransfer, _ number: Int) {
         // Its response may have come meanwhile, and the handle may be another request's.
@@ -112,7 +154,7 @@ package import CloakroomLoop
         let continuation = unsafe transfer.continuation.take()
         let completion = transfer.completion.take()
         transfer.reset()
-        idle.append(transfer)
+        giveBack(transfer)
         unsafe continuation?.resume(returning: result)
         completion?(result)
     }

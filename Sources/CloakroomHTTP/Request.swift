@@ -21,6 +21,14 @@ package struct Request: Sendable {
         self.body = body
     }
 
+    /// The same without fields, path, query and body: what is logged of it at its end, and kept for that while it waits.
+    package var withoutContent: Request {
+        var request = Request(method: method, path: "")
+        request.id = id
+        request.peerAddress = peerAddress
+        return request
+    }
+
     /// - Parameter target: path and query as in the request line.
     package init(method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = []) {
         self.init(method: method, path: "", fields: fields, body: body)

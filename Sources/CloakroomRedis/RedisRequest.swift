@@ -51,12 +51,16 @@ package final class RedisRequest: Sendable {
         _ calls: [RedisScript.Call], beside command: RedisCommand?, mayRepeat: Bool = false, isIndivisible: Bool
     ) {
         precondition((1...2).contains(calls.count), "a request has one call or two")
+        let ofCommand = command?.bytes ?? []
+        // Exactly: thousands of requests are kept.
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(calls.reduce(ofCommand.count) { $0 + $1.short.bytes.count })
         callEnds = calls.map { call in
             bytes += call.short.bytes
             return bytes.count
         }
-        self.bytes = bytes + (command?.bytes ?? [])
+        bytes += ofCommand
+        self.bytes = bytes
         script = calls[0].script
         replies = calls.count + (command == nil ? 0 : 1)
         slots = RequestSlots(calls.map(\.short) + (command.map { [$0] } ?? []))

@@ -6,5 +6,5 @@ let assume: Verb = { request in
         roleARN: try request.string("role_arn"), sessionName: try request.string("session_name"),
         duration: .seconds(try request.integer("duration", default: 3600)),
         policy: try request.optionalString("policy").map { AssumeRole.Policy($0) })
-    return ["body": .string(String(decoding: role.form, as: UTF8.self))]
+    return ["body": .string(String(decoding: role.form(for: role.duration), as: UTF8.self))]
 }

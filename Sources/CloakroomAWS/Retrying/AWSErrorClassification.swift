@@ -1,7 +1,9 @@
 package import CloakroomHTTP
 
 /// An error response, an unusable one, or none.
-package struct AWSError: Error, Sendable, Equatable {
+///
+/// An object: each call that waits has room for several errors, and hardly one comes.
+package final class AWSError: Error, Sendable, Equatable {
     /// What to do about it.
     package enum Kind: String, Sendable, CaseIterable {
         /// Slow down, then try again.
@@ -19,13 +21,13 @@ package struct AWSError: Error, Sendable, Equatable {
         case cancelled
     }
 
-    package var kind: Kind
+    package let kind: Kind
     /// 0 without a response.
-    package var status: Int
+    package let status: Int
     /// AWS's code; ours where there is no response.
-    package var code: String
+    package let code: String
     /// AWS's `Retry-After`.
-    package var retryAfter: Duration?
+    package let retryAfter: Duration?
 
     package init(_ kind: Kind, status: Int = 0, code: String, retryAfter: Duration? = nil) {
         self.kind = kind
@@ -33,20 +35,28 @@ package struct AWSError: Error, Sendable, Equatable {
         self.code = code
         self.retryAfter = retryAfter
     }
+
+    /// The same, of which something else is to be done.
+    func with(_ kind: Kind) -> AWSError { AWSError(kind, status: status, code: code, retryAfter: retryAfter) }
+
+    package static func == (left: AWSError, right: AWSError) -> Bool {
+        left.kind == right.kind && left.status == right.status && left.code == right.code
+            && left.retryAfter == right.retryAfter
+    }
 }
 
 extension AWSError {
     /// Classifies an error response. By the code first: STS throttles with status 400.
     ///
     /// Source: botocore 1.44.5, `retries/standard.py`; S3 API Reference, "Error responses".
-    init(_ response: UpstreamResponse, error: AWSErrorResponse?) {
+    convenience init(_ response: UpstreamResponse, error: AWSErrorResponse?) {
         let code = error.map { $0.isKMSAccessDenied ? Self.deniedByKMS : $0.code } ?? "Status\(response.status)"
         self.init(
             Self.kind(status: response.status, code: code), status: response.status, code: code,
             retryAfter: Self.retryAfter(response.fields))
     }
 
-    init(_ error: TransportError) {
+    convenience init(_ error: TransportError) {
         switch error {
         case .unreachable: self.init(.transient, code: "Unreachable")
         case .timeout: self.init(.transient, code: Self.timeout)

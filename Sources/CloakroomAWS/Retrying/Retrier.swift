@@ -1,7 +1,15 @@
 /// Retries, within a deadline and within a quota.
-struct Retrier: Sendable {
+///
+/// What it does between attempts stands in functions of its own, which are not inlined: a caller that waits keeps room for
+/// all that the function it waits in ever needs, thousands of times at once.
+final class Retrier: Sendable {
     let settings: RetrySettings
     let runtime: RuntimeDependencies
+
+    init(settings: RetrySettings, runtime: RuntimeDependencies) {
+        self.settings = settings
+        self.runtime = runtime
+    }
 
     /// Which of the settings' attempts a call makes.
     enum Attempts {
@@ -22,29 +30,55 @@ struct Retrier: Sendable {
         counts: inout AttemptCounts,
         try: (_ timeout: Duration) async throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
-        var corrected: Set<AWSError.Kind> = []
-        var attempt = attempts == .afterTimeout ? 1 : 0
-        var cost = 0
+        var progress = Progress(attempt: attempts == .afterTimeout ? 1 : 0)
         while true {
-            let left = runtime.now().duration(to: deadline)
-            guard left > .zero else { throw AWSError(.transient, code: "DeadlineExceeded") }
+            let left = try left(until: deadline, timeout)
             counts.attempts += 1
             do {
-                let value = try await `try`(min(timeout ?? settings.timeout, left))
-                quota.refund(cost)
+                let value = try await `try`(left)
+                quota.refund(progress.cost)
                 return value
             } catch {
                 if error.kind == .throttled { counts.throttles += 1 }
-                if attempts == .one || attempts == .untilTimeout && error.isTimeout { throw error }
-                guard let delay = delay(after: error, attempt: attempt, corrected: &corrected) else { throw error }
-                // No wait that outlasts the deadline.
-                guard runtime.now().advanced(by: delay) < deadline else { throw error }
-                guard let withdrawn = quota.withdraw(for: error) else { throw error }
-                cost = withdrawn
+                let delay = try delay(after: error, attempts, until: deadline, quota, &progress)
                 guard await isAwake(after: delay) else { throw AWSError(.cancelled, code: "Cancelled") }
             }
-            attempt += 1
         }
+    }
+
+    private struct Progress {
+        var attempt: Int
+        /// What the last retry has cost.
+        var cost = 0
+        var corrected: Set<AWSError.Kind> = []
+    }
+
+    /// How long the next attempt may take.
+    @inline(never) private func left(
+        until deadline: ContinuousClock.Instant, _ timeout: Duration?
+    ) throws(AWSError) -> Duration {
+        let left = runtime.now().duration(to: deadline)
+        guard left > .zero else { throw AWSError(.transient, code: "DeadlineExceeded") }
+        return min(timeout ?? settings.timeout, left)
+    }
+
+    /// How long to wait for the next attempt.
+    ///
+    /// - Throws: the error itself, when there is no other attempt.
+    @inline(never) private func delay(
+        after error: AWSError, _ attempts: Attempts, until deadline: ContinuousClock.Instant, _ quota: RetryQuota,
+        _ progress: inout Progress
+    ) throws(AWSError) -> Duration {
+        if attempts == .one || attempts == .untilTimeout && error.isTimeout { throw error }
+        guard let delay = delay(after: error, attempt: progress.attempt, corrected: &progress.corrected) else {
+            throw error
+        }
+        // No wait that outlasts the deadline.
+        guard runtime.now().advanced(by: delay) < deadline else { throw error }
+        guard let withdrawn = quota.withdraw(for: error) else { throw error }
+        progress.cost = withdrawn
+        progress.attempt += 1
+        return delay
     }
 
     /// - Returns: `nil` when there is no point in another attempt.

@@ -88,10 +88,9 @@ extension S3Client {
     private static func stored(_ response: UpstreamResponse, _ digest: BodyDigest) throws(AWSError) -> StoredObject {
         let error = AWSErrorResponse(response.body)
         guard response.status == 200, error == nil, let stored = StoredObject(response) else {
-            var fault = AWSError(response, error: error)
+            let fault = AWSError(response, error: error)
             // The next attempt may get through whole.
-            if fault.code == "BadDigest" { fault.kind = .transient }
-            throw fault
+            throw fault.code == "BadDigest" ? fault.with(.transient) : fault
         }
         if let md5 = stored.md5, md5 != digest.md5.hexadecimal {
             throw AWSError(.transient, status: response.status, code: "ChecksumMismatch")

@@ -136,10 +136,12 @@ package actor S3Client {
 
     /// HEAD has no body, so no code: 400 may be an expired token, 403 a skewed clock.
     private static func headFault(_ response: UpstreamResponse) -> AWSError {
-        var fault = AWSError(response, error: nil)
-        if response.status == 400 { fault.kind = .staleCredentials }
-        if response.status == 403 { fault.kind = .skewedClock }
-        return fault
+        let fault = AWSError(response, error: nil)
+        switch response.status {
+        case 400: return fault.with(.staleCredentials)
+        case 403: return fault.with(.skewedClock)
+        default: return fault
+        }
     }
 }
 

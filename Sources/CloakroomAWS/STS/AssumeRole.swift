@@ -52,14 +52,15 @@ package struct AssumeRole: Sendable, Equatable {
         self.sourceIdentity = sourceIdentity
     }
 
-    func limited(to maximum: Duration) -> Self {
-        var limited = self
-        limited.duration = min(duration, maximum)
-        return limited
+    /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
+    func duration(with credentials: Credentials) -> Duration {
+        credentials.sessionToken == nil ? duration : min(duration, .seconds(3600))
     }
 
     /// `application/x-www-form-urlencoded`; a space is `%20`, because Ceph does not take `+` for one.
-    package var form: [UInt8] {
+    ///
+    /// - Parameter duration: in place of the request's own.
+    package func form(for duration: Duration) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024 + (policy?.template.count ?? 0))
         Self.append("Action=AssumeRole&Version=2011-06-15&RoleArn=", roleARN, to: &bytes)

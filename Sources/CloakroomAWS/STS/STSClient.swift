@@ -31,35 +31,40 @@ package actor STSClient {
                 runtime: runtime, onAttempt: onAttempt))
     }
 
-    /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
-    ///
     /// - Parameters:
-    ///   - request: consumed, so that no policy is held while STS works: the body has it already.
+    ///   - request: made into a form for each attempt: only what is being sent is held as one.
     ///   - takesLonger: whether credentials are taken that live longer than they were requested for. Those of users are
     ///     not: a service that ignores the duration would outdo what a tier allows.
     package func assumeRole(
-        _ request: consuming AssumeRole, takesLonger: Bool = false, deadline: ContinuousClock.Instant
+        _ request: AssumeRole, takesLonger: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {
         var counts = AttemptCounts()
-        do {
-            let credentials =
-                if let cached = upstream.cachedCredentials { cached } else { try await upstream.currentCredentials() }
-            if credentials.sessionToken != nil { request = request.limited(to: .seconds(3600)) }
-            let (body, duration) = (request.form, request.duration)
-            _ = consume request
+        var duration = request.duration
+        do throws(AWSError) {
+            if upstream.cachedCredentials == nil { _ = try await upstream.currentCredentials() }
             return try await upstream.call(
-                deadline: deadline, counts: &counts, request: { self.request(posting: body, with: $0) }
-            ) { response throws(AWSError) in
-                guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
-                let role = try AssumedRole(response, now: upstream.time)
-                guard takesLonger || role.expiration <= latestEnd(of: duration, response) else {
-                    throw AWSError(.refused, status: 200, code: "ExpiresTooLate")
-                }
-                return role
-            }
+                deadline: deadline, counts: &counts,
+                request: { signing in
+                    duration = request.duration(with: signing.credentials)
+                    return signed(request, for: duration, with: signing)
+                },
+                decode: { response throws(AWSError) in
+                    try role(from: response, for: duration, takesLonger: takesLonger)
+                })
         } catch {
             throw STSError(error)
         }
+    }
+
+    @inline(never) private func role(
+        from response: UpstreamResponse, for duration: Duration, takesLonger: Bool
+    ) throws(AWSError) -> AssumedRole {
+        guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
+        let role = try AssumedRole(response, now: upstream.time)
+        guard takesLonger || role.expiration <= latestEnd(of: duration, response) else {
+            throw AWSError(.refused, status: 200, code: "ExpiresTooLate")
+        }
+        return role
     }
 
     /// When credentials end at the latest that were given for so long just now: by STS's clock, which may be as far ahead of
@@ -71,7 +76,9 @@ package actor STSClient {
         return now.addingTimeInterval(duration / .seconds(1) + 300)
     }
 
-    private func request(posting body: [UInt8], with signing: AWSServiceClient.SigningContext) -> UpstreamRequest {
+    @inline(never) private func signed(
+        _ request: AssumeRole, for duration: Duration, with signing: AWSServiceClient.SigningContext
+    ) -> UpstreamRequest {
         let cachedSigner: CachedFormSigner
         if let cached = self.cachedSigner, cached.matches(signing) {
             cachedSigner = cached
@@ -79,7 +86,7 @@ package actor STSClient {
             cachedSigner = CachedFormSigner(upstream, signing)
             self.cachedSigner = cachedSigner
         }
-        return cachedSigner.request(posting: body)
+        return cachedSigner.request(posting: request.form(for: duration))
     }
 }
 
@@ -94,7 +101,7 @@ package enum STSError: Error, Sendable, Equatable {
     case refused(status: Int, code: String)
     case cancelled
 
-    init(_ fault: AWSError) {
+    @inline(never) init(_ fault: AWSError) {
         switch fault.kind {
         case .transient where fault.status == 200 && Self.unusable.contains(fault.code),
             .refused where fault.status == 200 && Self.unusable.contains(fault.code):

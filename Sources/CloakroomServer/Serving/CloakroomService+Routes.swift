@@ -28,33 +28,41 @@ extension CloakroomService {
             }
             let permit = VendPermit(
                 subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
+            let request = request.withoutContent
             return .waiting { [self] in
-                do throws(STSError) {
-                    let vended = try await vended(subject, grant, revokedBefore: revoked, permit)
-                    return issued(vended, grant, to: subject, tier: tier, request, route, permit.granted)
-                } catch {
-                    var answer = permit.refusal ?? RouteResponse(error)
-                    answer.limited = permit.limited
-                    return .answered(answer)
-                }
+                let result = await vended(subject, grant, revokedBefore: revoked, permit)
+                return outcome(result, grant, of: subject, tier: tier, request, route, permit)
             }
         }
     }
 
+    // Not inlined, as in `Retrier`.
+
     /// Of requests that wait for one call of STS only the first needs the permit. When it does not get it, the next one
     /// tries with its own.
-    private func vended(
+    @inline(never) private func vended(
         _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ permit: VendPermit
-    ) async throws(STSError) -> VendedSession {
+    ) async -> Result<VendedSession, STSError> {
         for _ in 0..<3 {
-            do throws(STSError) {
-                return try await dependencies.vendor.credentials(
-                    for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.isGranted() })
-            } catch {
-                guard error == Vendor.notPermitted, permit.limited == nil else { throw error }
-            }
+            let result = await dependencies.vendor.credentials(
+                for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.isGranted() })
+            guard case .failure(Vendor.notPermitted) = result, permit.limited == nil else { return result }
         }
-        throw .unavailable(retryAfter: .seconds(1), code: "TooManyVends")
+        return .failure(.unavailable(retryAfter: .seconds(1), code: "TooManyVends"))
+    }
+
+    @inline(never) private func outcome(
+        _ result: Result<VendedSession, STSError>, _ grant: Grant, of subject: Subject, tier: String?,
+        _ request: Request, _ route: Route, _ permit: VendPermit
+    ) -> RequestOutcome {
+        switch result {
+        case .success(let vended):
+            return issued(vended, grant, to: subject, tier: tier, request, route, permit.granted)
+        case .failure(let error):
+            var answer = permit.refusal ?? RouteResponse(error)
+            answer.limited = permit.limited
+            return .answered(answer)
+        }
     }
 
     private func issued(

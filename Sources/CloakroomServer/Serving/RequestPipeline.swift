@@ -44,6 +44,7 @@ enum RequestOutcome {
 /// most requests, and a task that waits twice costs as much as all the rest of them.
 @LoopActor
 final class RequestPipeline {
+    /// Without its content.
     private let request: Request
     /// `nil` for a path that is none of ours.
     private let route: Route?
@@ -59,7 +60,7 @@ final class RequestPipeline {
         _ request: Request, _ match: RouteTable.Match?, since start: UInt64, of service: CloakroomService,
         _ respond: @escaping CloakroomService.Responder
     ) {
-        self.request = request
+        self.request = request.withoutContent
         route = match?.route
         label = match?.label ?? .unknown
         self.start = start

@@ -27,20 +27,26 @@ package final class RoleClient {
         breaker?.refusal(at: now()).map { .unavailable(retryAfter: $0, code: "RolePaused") }
     }
 
-    func assume(
-        _ request: consuming AssumeRole, deadline: ContinuousClock.Instant
-    ) async throws(STSError) -> AssumedRole {
-        if let refusal { throw refusal }
-        breaker?.starts()
+    func assume(_ request: AssumeRole, deadline: ContinuousClock.Instant) async throws(STSError) -> AssumedRole {
+        try begin()
         do throws(STSError) {
             let assumed = try await sts.assumeRole(request, deadline: deadline)
-            breaker?.ended(with: nil, at: now())
+            end(with: nil)
             return assumed
         } catch {
-            breaker?.ended(with: error, at: now())
+            end(with: error)
             throw error
         }
     }
+
+    // Not inlined, as in `Retrier`.
+
+    @inline(never) private func begin() throws(STSError) {
+        if let refusal { throw refusal }
+        breaker?.starts()
+    }
+
+    @inline(never) private func end(with error: STSError?) { breaker?.ended(with: error, at: now()) }
 }
 
 /// The clients of all roles, in the order of ``SessionRoles/active``.

@@ -62,39 +62,51 @@ package final class Vendor {
     ///
     /// - Parameter permit: whether STS may be called; evaluated just before, and by none that waits for the call
     ///   of another.
-    package func credentials(
+    @inline(never) package func credentials(
         for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
         permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
-    ) async throws(STSError) -> VendedSession {
-        guard let cache else {
-            metrics.lookedUp(.off)
-            if let refusal = client(for: subject).refusal { throw refusal }
-            guard await permit() else { throw Self.notPermitted }
-            return try await assume(for: subject, grant, .now + requestDeadline)
-        }
-        let key = CredentialCache.Key(user: subject.userID, grant: grant)
-        return try await fetched(key, subject, grant, revokedBefore: revokedBefore, cache, permit)
-    }
-
-    private func fetched(
-        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ cache: CredentialCache,
-        _ permit: @escaping @LoopActor @Sendable () async -> Bool
-    ) async throws(STSError) -> VendedSession {
+    ) async -> Result<VendedSession, STSError> {
         // For all that follows: no request waits twice as long as it may.
         let deadline = ContinuousClock.now + requestDeadline
-        var (result, outcome) = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
-        if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
-            // They were on their way when they were revoked.
-            cache.drop(key)
-            (result, outcome) = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
+        if cache != nil { return await fetched(for: subject, grant, revokedBefore: revokedBefore, deadline, permit) }
+        metrics.lookedUp(.off)
+        return await assumed(for: subject, grant, deadline, permit)
+    }
+
+    @inline(never) private func fetched(
+        for subject: Subject, _ grant: Grant, revokedBefore: Date?, _ deadline: ContinuousClock.Instant,
+        _ permit: @escaping @LoopActor @Sendable () async -> Bool
+    ) async -> Result<VendedSession, STSError> {
+        let key = CredentialCache.Key(user: subject.userID, grant: grant)
+        var fetched = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
+        if dropsRevoked(fetched, key, before: revokedBefore) {
+            fetched = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
         }
-        metrics.lookedUp(outcome)
-        let vended = try result.get()
+        return checked(fetched, revokedBefore: revokedBefore)
+    }
+
+    // Not inlined, as in `Retrier`.
+
+    /// Whether another caller's were on their way when they were revoked.
+    @inline(never) private func dropsRevoked(
+        _ fetched: CredentialCache.Outcome, _ key: CredentialCache.Key, before revocation: Date?
+    ) -> Bool {
+        guard fetched.outcome != .miss, case .success(let joined) = fetched.result,
+            joined.isRevoked(before: revocation)
+        else { return false }
+        cache?.drop(key)
+        return true
+    }
+
+    @inline(never) private func checked(
+        _ fetched: CredentialCache.Outcome, revokedBefore: Date?
+    ) -> Result<VendedSession, STSError> {
+        metrics.lookedUp(fetched.outcome)
         // A request from before the revocation may have cached them once more: later there are none.
-        guard outcome == .miss || !vended.isRevoked(before: revokedBefore) else {
-            throw .unavailable(retryAfter: .seconds(1), code: "Revoked")
-        }
-        return vended
+        guard case .success(let vended) = fetched.result, fetched.outcome != .miss,
+            vended.isRevoked(before: revokedBefore)
+        else { return fetched.result }
+        return .failure(.unavailable(retryAfter: .seconds(1), code: "Revoked"))
     }
 
     private func fetch(
@@ -111,14 +123,19 @@ package final class Vendor {
         } ?? (.failure(.cancelled), .off)
     }
 
-    private func assumed(
+    @inline(never) private func assumed(
         for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant,
         _ permit: @LoopActor () async -> Bool
     ) async -> CredentialCache.Result {
-        if let refusal = client(for: subject).refusal { return .failure(refusal) }
+        let client = client(for: subject)
+        if let refusal = client.refusal { return .failure(refusal) }
         guard await permit() else { return .failure(Self.notPermitted) }
-        do throws(STSError) { return .success(try await assume(for: subject, grant, deadline)) } catch {
-            return .failure(error)
+        let issued = now()
+        let request = request(for: subject, grant, client, at: issued)
+        do throws(STSError) {
+            return vended(try await client.assume(request, deadline: deadline), client, request, grant, issued)
+        } catch {
+            return failed(error, client)
         }
     }
 
@@ -127,24 +144,25 @@ package final class Vendor {
         roles.clients[roles.roles.index(for: subject.userID)]
     }
 
-    private func assume(
-        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
-    ) async throws(STSError) -> VendedSession {
-        let issued = now()
-        let client = client(for: subject)
-        let request = AssumeRole(grant, for: subject.userID, client.role, at: issued)
-        let sessionName = request.sessionName
-        let role: AssumedRole
-        do throws(STSError) {
-            role = try await client.assume(request, deadline: deadline)
-            metrics.called(client.role, RoleCallLabel(nil))
-        } catch {
-            metrics.called(client.role, RoleCallLabel(error))
-            throw error
-        }
-        return VendedSession(
-            role: role, sessionName: sessionName, issued: issued, scope: grant.scope.name,
-            scopeDigest: grant.scope.digest, jitter: jitter())
+    @inline(never) private func request(
+        for subject: Subject, _ grant: Grant, _ client: RoleClient, at time: Date
+    ) -> AssumeRole {
+        AssumeRole(grant, for: subject.userID, client.role, at: time)
+    }
+
+    @inline(never) private func vended(
+        _ assumed: AssumedRole, _ client: RoleClient, _ request: AssumeRole, _ grant: Grant, _ issued: Date
+    ) -> CredentialCache.Result {
+        metrics.called(client.role, RoleCallLabel(nil))
+        return .success(
+            VendedSession(
+                role: assumed, sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
+                scopeDigest: grant.scope.digest, jitter: jitter()))
+    }
+
+    @inline(never) private func failed(_ error: STSError, _ client: RoleClient) -> CredentialCache.Result {
+        metrics.called(client.role, RoleCallLabel(error))
+        return .failure(error)
     }
 }
 

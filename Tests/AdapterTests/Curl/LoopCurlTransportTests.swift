@@ -196,4 +196,29 @@ struct LoopCurlTransportTests {
         let response = try await get(server)
         #expect(response.status == 307 && server.requests.count == 1)
     }
+
+    @Test @LoopActor func `frees the handles of a peak, but none that a request waits on`() async throws {
+        let latch = Latch()
+        defer { latch.open() }
+        let server = try HTTPServer { $0.target == "/slow" ? [.wait(latch), .answer(200)] : [.answer(200)] }
+        var options = LoopCurlTransport.Options()
+        options.keptHandles = 2
+        options.freeing = .milliseconds(5)
+        let transport = LoopCurlTransport(options: options)
+        let tasks = ["/slow", "/slow", "/slow", "/", "/", "/", "/", "/"].map { path in
+            LoopActor.spawn {
+                try? await transport.send(
+                    UpstreamRequest(method: "GET", url: server.url + path), timeout: .seconds(30)
+                ).status
+            }
+        }
+        for task in tasks[3...] { #expect(await task.value == 200) }
+        #expect(transport.handleCount == 8)
+        while transport.handleCount > 3 + 2 { try await LoopActor.sleep(for: .milliseconds(1)) }
+        latch.open()
+        for task in tasks { #expect(await task.value == 200) }
+        while transport.handleCount > 2 { try await LoopActor.sleep(for: .milliseconds(1)) }
+        let response = try await transport.send(UpstreamRequest(method: "GET", url: server.url), timeout: .seconds(30))
+        #expect(response.status == 200 && transport.handleCount == 2)
+    }
 }

@@ -2,7 +2,7 @@ import CloakroomAWS
 
 extension AWSError {
     /// Why a transfer had no response.
-    init(_ error: HTTPTransportError) {
+    convenience init(_ error: HTTPTransportError) {
         switch error {
         case .unreachable: self.init(.transient, code: "Unreachable")
         case .timedOut: self.init(.transient, code: "Timeout")
