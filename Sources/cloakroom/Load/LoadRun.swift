@@ -1,4 +1,5 @@
 import CloakroomCurl
+import CloakroomFastCGI
 import CloakroomLoad
 import CloakroomLoop
 import Glibc
@@ -113,8 +114,8 @@ final class LoadRun {
             transport.version = options.version
             return HTTPLoadTarget(requests, options: transport, timeout: options.timeout)
         case .fastCGI(let address):
-            return FastCGILoadTarget(
-                requests, address: address, maximumConnections: options.connections, timeout: options.timeout)
+            let client = FastCGIClient(address, maximumConnections: options.connections)
+            return ConnectionsLoadTarget(requests, client: client, timeout: options.timeout)
         }
     }
 
