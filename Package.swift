@@ -53,7 +53,7 @@ let package = Package(
 
         .target(name: "CloakroomLoop", dependencies: ["CloakroomCLinux"], swiftSettings: unsafeSettings),
         .target(name: "CloakroomHTTP", swiftSettings: swiftSettings),
-        // Requests on kept connections to one server.
+        // Requests on kept connections to one server: what the clients of FastCGI and of plain HTTP/1.1 share, and the latter.
         .target(
             name: "CloakroomConnections", dependencies: ["CloakroomCLinux", "CloakroomLoop", "CloakroomHTTP"],
             swiftSettings: unsafeSettings),
@@ -308,7 +308,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto",
+                "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto",
                 "CloakroomFastCGI", "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoad",
                 "CloakroomLoop",
                 "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",

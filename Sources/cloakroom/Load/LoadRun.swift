@@ -1,3 +1,4 @@
+import CloakroomConnections
 import CloakroomCurl
 import CloakroomFastCGI
 import CloakroomLoad
@@ -106,6 +107,11 @@ final class LoadRun {
     private func target() -> any LoadTarget {
         switch options.address {
         case .http:
+            if options.version == .http1, let server = options.address.plainServer() {
+                let client = PlainHTTPClient(
+                    authority: server.authority, addresses: server.addresses, maximumConnections: options.connections)
+                return ConnectionsLoadTarget(requests, client: client, timeout: options.timeout)
+            }
             var transport = LoopCurlTransport.Options()
             transport.keptConnections = options.connections
             transport.maximumConnections = options.connections

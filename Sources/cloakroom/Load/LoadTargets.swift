@@ -4,7 +4,7 @@ import CloakroomHTTP
 import CloakroomLoad
 import CloakroomLoop
 
-/// nginx, over libcurl.
+/// nginx, over libcurl: with TLS, or over HTTP/2.
 @LoopActor
 final class HTTPLoadTarget: LoadTarget {
     private let transport: LoopCurlTransport
@@ -27,7 +27,7 @@ final class HTTPLoadTarget: LoadTarget {
     }
 }
 
-/// What is reached on kept connections without libcurl: a worker itself, as nginx reaches it.
+/// What is reached on kept connections without libcurl: a worker itself, as nginx reaches it, or nginx without TLS.
 @LoopActor
 final class ConnectionsLoadTarget: LoadTarget {
     private let client: any ExchangeClient
