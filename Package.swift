@@ -53,9 +53,15 @@ let package = Package(
 
         .target(name: "CloakroomLoop", dependencies: ["CloakroomCLinux"], swiftSettings: unsafeSettings),
         .target(name: "CloakroomHTTP", swiftSettings: swiftSettings),
+        // Requests on kept connections to one server: what the clients of FastCGI and of plain HTTP/1.1 share, and the latter.
+        .target(
+            name: "CloakroomConnections", dependencies: ["CloakroomCLinux", "CloakroomLoop", "CloakroomHTTP"],
+            swiftSettings: unsafeSettings),
         .target(
             name: "CloakroomFastCGI",
-            dependencies: ["CloakroomCFastCGI", "CloakroomCLinux", "CloakroomLoop", "CloakroomHTTP"],
+            dependencies: [
+                "CloakroomCFastCGI", "CloakroomCLinux", "CloakroomConnections", "CloakroomLoop", "CloakroomHTTP",
+            ],
             swiftSettings: unsafeSettings),
         // What the worker's transport and the kit's both need of libcurl.
         .target(name: "CloakroomLibcurl", dependencies: ["CloakroomCCurl"], swiftSettings: unsafeSettings),
@@ -141,7 +147,8 @@ let package = Package(
             dependencies: [
                 "CloakroomServer", "CloakroomOperations", "CloakroomLoad", "CloakroomAWS", "CloakroomCrypto",
                 "CloakroomWire", "CloakroomHTTP", "CloakroomJOSE", "CloakroomLoop", "CloakroomFastCGI",
-                "CloakroomCurl", "CloakroomRedis", "CloakroomSignatures", "CloakroomJSON", "CloakroomCLinux",
+                "CloakroomConnections", "CloakroomCurl", "CloakroomRedis", "CloakroomSignatures", "CloakroomJSON",
+                "CloakroomCLinux",
             ],
             path: "Sources/cloakroom", swiftSettings: swiftSettings),
 
@@ -292,8 +299,8 @@ let package = Package(
         .testTarget(
             name: "AdapterTests",
             dependencies: [
-                "CloakroomCommand", "CloakroomLoad", "CloakroomFastCGI", "CloakroomCurl", "CloakroomRedis",
-                "CloakroomLoop", "CloakroomAWS",
+                "CloakroomCommand", "CloakroomConnections", "CloakroomLoad", "CloakroomFastCGI", "CloakroomCurl",
+                "CloakroomRedis", "CloakroomLoop", "CloakroomAWS",
                 "CloakroomServer", "CloakroomOperations", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
                 "CloakroomJOSE", "CloakroomLibcurl", "CloakroomScriptedS3", "CloakroomTestSupport",
             ],
@@ -301,8 +308,9 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomFastCGI",
-                "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoad", "CloakroomLoop",
+                "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto",
+                "CloakroomFastCGI", "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoad",
+                "CloakroomLoop",
                 "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
         .testTarget(

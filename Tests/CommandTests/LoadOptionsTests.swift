@@ -1,3 +1,4 @@
+import CloakroomConnections
 import CloakroomLoad
 import CloakroomTestSupport
 import Foundation
@@ -47,6 +48,32 @@ struct LoadOptionsTests {
         ] as [[String]])
     func `what is no target is refused`(words: [String]) throws {
         #expect(try refusal(words) != nil)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:8080", "127.0.0.1:8080", ServerAddress.internet(host: "127.0.0.1", port: 8080)),
+        ("http://127.0.0.1", "127.0.0.1", .internet(host: "127.0.0.1", port: 80)),
+        ("http://127.0.0.1:80/", "127.0.0.1", .internet(host: "127.0.0.1", port: 80)),
+        ("http://[::1]", "[::1]", .internet(host: "::1", port: 80)),
+        ("http://[::1]:8080", "[::1]:8080", .internet(host: "::1", port: 8080)),
+        ("http://LocalHost:8080", "LocalHost:8080", .internet(host: "127.0.0.1", port: 8080)),
+    ])
+    func `HTTP without TLS has an authority and addresses`(url: String, authority: String, address: ServerAddress)
+        throws
+    {
+        let server = try #require(LoadAddress(url)?.plainServer())
+        #expect(server.authority == authority)
+        #expect(server.addresses.contains(address))
+    }
+
+    @Test(arguments: [
+        "https://127.0.0.1", "unix:/run/worker.sock", "fastcgi://127.0.0.1:9000", "http://127.0.0.1:0",
+        "http://127.0.0.1:65536",
+        "http://127.0.0.1:", "http://127.0.0.1:+80", "http://name.invalid", "http://127.0.0.1 x", "http://é",
+    ])
+    func `the rest is libcurl's, or FastCGI`(target: String) throws {
+        let address = try #require(LoadAddress(target))
+        #expect(address.plainServer() == nil)
     }
 
     @Test func `bars are given several times, with commas, or behind one another`() throws {

@@ -1,3 +1,4 @@
+import CloakroomConnections
 import CloakroomFastCGI
 import CloakroomHTTP
 import CloakroomLoop
@@ -38,7 +39,7 @@ struct SocketsCheck {
     }
 
     private static func probe(_ address: ListenAddress, timeout: Duration) async -> SocketOutcome {
-        do throws(FastCGIClientError) {
+        do throws(ExchangeError) {
             let response = try await FastCGIClient(address).send(
                 UpstreamRequest(method: Route.readiness.method, origin: "", target: Route.readiness.rawValue),
                 timeout: timeout)

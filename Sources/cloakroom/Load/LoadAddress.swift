@@ -1,4 +1,5 @@
 import CloakroomCLinux
+import CloakroomConnections
 import CloakroomFastCGI
 import CloakroomHTTP
 
@@ -55,6 +56,26 @@ enum LoadAddress: Sendable, Equatable, CustomStringConvertible {
         var six = in6_addr()
         guard inet_pton(AF_INET6, host, &six) == 1 else { return false }
         return withUnsafeBytes(of: six) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+    }
+
+    /// Where HTTP without TLS goes, and the authority that requests name.
+    ///
+    /// It blocks while a name server is asked.
+    /// - Returns: `nil` with TLS, and where libcurl is to say what is wrong: with a port that is none, or a name that does
+    ///   not resolve.
+    func plainServer() -> (authority: String, addresses: [ServerAddress])? {
+        guard case .http(let origin, let host) = self, origin.hasPrefix("http://") else { return nil }
+        let authority = origin.dropFirst("http://".count)
+        guard authority.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        // An address of IPv6 has colons of its own, in brackets.
+        let colon = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...].firstIndex(of: ":")
+        let digits = colon.map { authority[authority.index(after: $0)...] } ?? "80"
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits), port > 0 else {
+            return nil
+        }
+        let addresses = ServerAddress.resolve(host: host, port: port)
+        guard !addresses.isEmpty else { return nil }
+        return (String(port == 80 ? authority[..<(colon ?? authority.endIndex)] : authority), addresses)
     }
 
     /// As it was given.

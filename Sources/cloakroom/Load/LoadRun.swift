@@ -1,4 +1,6 @@
+import CloakroomConnections
 import CloakroomCurl
+import CloakroomFastCGI
 import CloakroomLoad
 import CloakroomLoop
 import Glibc
@@ -105,6 +107,11 @@ final class LoadRun {
     private func target() -> any LoadTarget {
         switch options.address {
         case .http:
+            if options.version == .http1, let server = options.address.plainServer() {
+                let client = PlainHTTPClient(
+                    authority: server.authority, addresses: server.addresses, maximumConnections: options.connections)
+                return ConnectionsLoadTarget(requests, client: client, timeout: options.timeout)
+            }
             var transport = LoopCurlTransport.Options()
             transport.keptConnections = options.connections
             transport.maximumConnections = options.connections
@@ -113,8 +120,8 @@ final class LoadRun {
             transport.version = options.version
             return HTTPLoadTarget(requests, options: transport, timeout: options.timeout)
         case .fastCGI(let address):
-            return FastCGILoadTarget(
-                requests, address: address, maximumConnections: options.connections, timeout: options.timeout)
+            let client = FastCGIClient(address, maximumConnections: options.connections)
+            return ConnectionsLoadTarget(requests, client: client, timeout: options.timeout)
         }
     }
 

@@ -1,10 +1,10 @@
+import CloakroomConnections
 import CloakroomCurl
-import CloakroomFastCGI
 import CloakroomHTTP
 import CloakroomLoad
 import CloakroomLoop
 
-/// nginx, over libcurl.
+/// nginx, over libcurl: with TLS, or over HTTP/2.
 @LoopActor
 final class HTTPLoadTarget: LoadTarget {
     private let transport: LoopCurlTransport
@@ -27,15 +27,15 @@ final class HTTPLoadTarget: LoadTarget {
     }
 }
 
-/// A worker itself, as nginx reaches it.
+/// What is reached on kept connections without libcurl: a worker itself, as nginx reaches it, or nginx without TLS.
 @LoopActor
-final class FastCGILoadTarget: LoadTarget {
-    private let client: FastCGIClient
+final class ConnectionsLoadTarget: LoadTarget {
+    private let client: any ExchangeClient
     private let requests: LoadRequests
     private let timeout: Duration
 
-    init(_ requests: LoadRequests, address: ListenAddress, maximumConnections: Int, timeout: Duration) {
-        client = FastCGIClient(address, maximumConnections: maximumConnections)
+    init(_ requests: LoadRequests, client: any ExchangeClient, timeout: Duration) {
+        self.client = client
         self.requests = requests
         self.timeout = timeout
     }
@@ -51,7 +51,7 @@ final class FastCGILoadTarget: LoadTarget {
 }
 
 extension LoadFailure {
-    init(_ error: FastCGIClientError) {
+    init(_ error: ExchangeError) {
         switch error {
         case .unreachable: self = .unreachable
         case .timeout: self = .timeout

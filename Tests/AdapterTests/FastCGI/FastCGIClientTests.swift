@@ -1,3 +1,4 @@
+import CloakroomConnections
 import CloakroomFastCGI
 import CloakroomHTTP
 import CloakroomLoop
@@ -73,6 +74,33 @@ struct FastCGIClientTests {
         #expect(server.accepted == 5)
     }
 
+    /// A unix socket refuses at once, within the call.
+    @Test @LoopActor func `any number of waiting requests end when the worker does`() async throws {
+        let folder = try TemporaryFolder()
+        let arrived = Latch()
+        let server = try SocketServer(unixPath: folder["s"]) { peer, _ in
+            _ = try? peer.read()
+            arrived.open()
+            _ = peer.waitForHangup()
+        }
+        let client = FastCGIClient(.unix(path: folder["s"]))
+        let count = 50_000
+        var failures: [ExchangeError] = []
+        let _: Void = await withCheckedContinuation { continuation in
+            for _ in 0..<count {
+                client.send(get("/"), timeout: .seconds(30)) { result in
+                    if case .failure(let error) = result { failures.append(error) }
+                    if failures.count == count { continuation.resume() }
+                }
+            }
+            LoopActor.spawn {
+                _ = try? await onThread { arrived.wait() }
+                server.stop()
+            }
+        }
+        #expect(failures.filter { $0 != .unreachable(SystemError(code: 111)) } == [.interrupted])
+    }
+
     @Test @LoopActor func `nobody there, a silent worker, and what is no FastCGI are told apart`() async throws {
         let folder = try TemporaryFolder()
         let silent = try SocketServer(unixPath: folder["silent"]) { peer, _ in _ = peer.waitForHangup() }
@@ -91,8 +119,8 @@ struct FastCGIClientTests {
             _ = peer.waitForHangup()
         }
         defer { for server in [silent, wrong, broken, headless] { server.stop() } }
-        func error(_ name: String) async -> FastCGIClientError? {
-            do throws(FastCGIClientError) {
+        func error(_ name: String) async -> ExchangeError? {
+            do throws(ExchangeError) {
                 _ = try await FastCGIClient(.unix(path: folder[name])).send(get("/"), timeout: .milliseconds(300))
                 return nil
             } catch { return error }
@@ -108,7 +136,7 @@ struct FastCGIClientTests {
         let server = try SocketServer { _, _ in }
         let port = server.port
         server.stop()
-        await #expect(throws: FastCGIClientError.unreachable(SystemError(code: 111))) {
+        await #expect(throws: ExchangeError.unreachable(SystemError(code: 111))) {
             try await FastCGIClient(.internet(host: "127.0.0.1", port: port)).send(get("/"), timeout: .seconds(5))
         }
     }

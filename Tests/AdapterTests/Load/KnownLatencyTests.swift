@@ -1,4 +1,3 @@
-import CloakroomCurl
 import CloakroomLoad
 import CloakroomLoop
 import CloakroomTestSupport
@@ -6,7 +5,7 @@ import Testing
 
 @testable import CloakroomCommand
 
-/// The whole generator, over libcurl and on the system's clock, against a server of which every latency is known.
+/// The whole generator, on the system's clock, against a server of which every latency is known.
 ///
 /// What disturbs the machine disturbs a run; so each has three attempts.
 @LoopActor @Suite(.onLoop, .serialized, .timeLimit(.minutes(3)))
@@ -16,12 +15,11 @@ struct KnownLatencyTests {
         let milliseconds: Double
     }
 
-    private func run(_ server: KnownLatencyServer, rate: Double, seconds: Double) async throws -> LoadStep {
+    private func run(
+        _ server: KnownLatencyServer, _ way: LoadWay, rate: Double, seconds: Double
+    ) async throws -> LoadStep {
         let mix = RequestMix([.init(.health, weight: 1)])
-        var options = LoopCurlTransport.Options()
-        options.maximumConnections = 512
-        let target = HTTPLoadTarget(
-            LoadRequests(mix, origin: server.url, tokens: []), options: options, timeout: .seconds(10))
+        let target = way.target(server.url, mix)
         let schedule = LoadSchedule.steps([rate], seconds: seconds, warmUp: 1)
         let loop = OpenLoop(schedule, mix, target: target, clock: try SystemLoadClock(), maximumOpen: 10_000)
         await loop.run()
@@ -29,11 +27,12 @@ struct KnownLatencyTests {
     }
 
     private func expect(
-        _ expected: [Expected], rate: Double, seconds: Double, latency: @escaping @Sendable (UInt64) -> UInt64
+        _ expected: [Expected], _ way: LoadWay = .plain, rate: Double, seconds: Double,
+        latency: @escaping @Sendable (UInt64) -> UInt64
     ) async throws {
         var found: [String] = []
         for _ in 1...3 {
-            let step = try await run(try KnownLatencyServer(latency: latency), rate: rate, seconds: seconds)
+            let step = try await run(try KnownLatencyServer(latency: latency), way, rate: rate, seconds: seconds)
             #expect(step.all.due == Int(rate * seconds))
             #expect(step.all.errors == 0)
             let values = expected.map { Double(step.all.latency.percentile($0.percent)) / 1e6 }
@@ -43,9 +42,10 @@ struct KnownLatencyTests {
         Issue.record("in no run right to 2 %: \(found)")
     }
 
-    @Test func `percentiles of a constant latency are right to 2 %`() async throws {
+    @Test(arguments: LoadWay.allCases)
+    func `percentiles of a constant latency are right to 2 %`(way: LoadWay) async throws {
         let expected = [10, 50, 90].map { Expected(percent: $0, milliseconds: 120) }
-        try await expect(expected, rate: 150, seconds: 5) { _ in 120_000_000 }
+        try await expect(expected, way, rate: 150, seconds: 5) { _ in 120_000_000 }
     }
 
     @Test func `percentiles of two latencies are right to 2 %`() async throws {
