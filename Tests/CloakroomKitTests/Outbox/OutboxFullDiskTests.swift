@@ -18,6 +18,10 @@ import Testing
 
     private func disk() throws -> SmallDisk { try SmallDisk(byteCount: 24 << 20, at: bench.root) }
 
+    private var reserve: URL {
+        bench.root.appendingPathComponent("\(StoreOwner.test.folderName)/reserve")
+    }
+
     private static func text(_ number: Int, size: Int) -> String {
         "\(number)".padding(toLength: size, withPad: "x", startingAt: 0)
     }
@@ -90,6 +94,18 @@ import Testing
         #expect(try disk.freeBytes == free - DiskReserve.byteCount)
     }
 
+    @Test func `a sign-out discards on a full disk, also without a reserve`() async throws {
+        let disk = try disk()
+        defer { disk.unmount() }
+        try await addPhotos(200, size: 8)
+        try disk.fill()
+        let outbox = try outbox()
+        try? FileManager.default.removeItem(at: reserve)
+        try disk.fill()
+        #expect(try await outbox.signOut(.discardingUnsent).removed.count == 200)
+        #expect(try bench.files() == [])
+    }
+
     /// As after a kill: the log has not been written back, and there is no reserve.
     @Test func `a log that an earlier process left makes room on a full disk`() async throws {
         let disk = try disk()
@@ -101,8 +117,7 @@ import Testing
             try await earlier.resume()
         }
         try await earlier.signOut(.keepingUnsent)
-        let folder = bench.root.appendingPathComponent(StoreOwner.test.folderName)
-        try FileManager.default.removeItem(at: folder.appendingPathComponent("reserve"))
+        try FileManager.default.removeItem(at: reserve)
         try disk.fill()
         #expect(await (try outbox()).run().isComplete)
         withExtendedLifetime(earlier) {}

@@ -60,6 +60,40 @@ import Testing
         #expect(try await bench.outbox().items() == [])
     }
 
+    /// The names of the outbox's files that have a text.
+    private func files(with text: String) throws -> [String] {
+        let found = FileManager.default.enumerator(
+            at: file.deletingLastPathComponent(), includingPropertiesForKeys: nil)
+        return try (found?.allObjects as? [URL] ?? []).filter { !$0.hasDirectoryPath }
+            .filter { try Data(contentsOf: $0).range(of: Data(text.utf8)) != nil }.map(\.lastPathComponent)
+    }
+
+    @Test func `a sign-out that discards leaves no copy whose record is damaged, too`() async throws {
+        do {
+            let outbox = try bench.outbox()
+            let id = try await outbox.add(photo: try bench.photo("a private photo"))
+            try Data("{".utf8).write(to: bench.copy(of: id).appendingPathExtension("json"))
+        }
+        try damageItems()
+        do {
+            let outbox = try bench.outbox()
+            #expect(try files(with: "a private photo").count == 1)
+            try await outbox.signOut(.discardingUnsent)
+        }
+        #expect(try files(with: "a private photo") == [])
+    }
+
+    @Test func `a sign-out that discards leaves no database that was moved aside`() async throws {
+        do { try await bench.outbox().add(asset: UploadContent("two"), reference: "reference of a message") }
+        try damageItems()
+        do {
+            let outbox = try bench.outbox()
+            #expect(try await outbox.unsent().items == 1)
+            try await outbox.signOut(.discardingUnsent)
+        }
+        #expect(try files(with: "reference of a message") == [])
+    }
+
     // MARK: Copies that cannot be opened
 
     @Test(arguments: [EPERM, EACCES, EMFILE, ENFILE, ENOMEM])
