@@ -1,6 +1,7 @@
 import CloakroomAWS
 import CloakroomCrypto
 import CloakroomKitTestSupport
+import CloakroomSQLite
 import Foundation
 import Synchronization
 
@@ -173,9 +174,17 @@ final class OutboxFixture: Sendable {
 
     static func key(_ text: String) -> String { "photos/u_1/\(MD5.hash(Data(text.utf8)).hexadecimal).dat" }
 
+    /// The folder of the test's owner.
+    var own: URL { root.appendingPathComponent(StoreOwner.test.folderName) }
+
     /// The outbox's own copy of an item.
-    func copy(of id: OutboxItem.ID) -> URL {
-        root.appendingPathComponent("\(StoreOwner.test.folderName)/files/\(id.rawValue)")
+    func copy(of id: OutboxItem.ID) -> URL { own.appendingPathComponent("files/\(id.rawValue)") }
+
+    /// Has no row be readable.
+    func damageItems() throws {
+        let database = try SQLiteDatabase(at: own.appendingPathComponent("outbox.sqlite").path)
+        try database.run("UPDATE items SET state = 'x'")
+        database.close()
     }
 
     /// What the outbox's folder of this owner has.

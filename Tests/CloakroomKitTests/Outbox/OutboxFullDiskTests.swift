@@ -18,9 +18,7 @@ import Testing
 
     private func disk() throws -> SmallDisk { try SmallDisk(byteCount: 24 << 20, at: bench.root) }
 
-    private var reserve: URL {
-        bench.root.appendingPathComponent("\(StoreOwner.test.folderName)/reserve")
-    }
+    private var reserve: URL { bench.own.appendingPathComponent("reserve") }
 
     private static func text(_ number: Int, size: Int) -> String {
         "\(number)".padding(toLength: size, withPad: "x", startingAt: 0)

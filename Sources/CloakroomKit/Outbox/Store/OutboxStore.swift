@@ -153,8 +153,11 @@ struct OutboxStore {
         _ row: OutboxRow, unlessEqual columns: String, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         let marks = Array(repeating: "?", count: row.values.count).joined(separator: ", ")
+        // The last column is that of earlier versions, which counted transfers.
         try database.run(
-            "INSERT INTO items (\(OutboxRow.columns)) VALUES (\(marks)) ON CONFLICT \(columns) DO NOTHING", row.values)
+            """
+            INSERT INTO items (\(OutboxRow.columns), transfers) VALUES (\(marks), 0) ON CONFLICT \(columns) DO NOTHING
+            """, row.values)
     }
 
     /// Writes what has changed; one that is gone stays gone.
