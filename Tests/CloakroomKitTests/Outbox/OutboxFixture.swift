@@ -69,6 +69,7 @@ actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
     private(set) var renewals = 0
     private(set) var released: [String] = []
     private var failingRenewals = 0
+    private var renewalGate: Gate?
     var errors: [CloakroomError] = []
     /// `nil` for a backend that does not say when its URLs end.
     var lifetime: TimeInterval? = 900
@@ -111,8 +112,11 @@ actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
 
     func failRenewals(_ count: Int) { failingRenewals = count }
 
+    func holdRenewals(_ gate: Gate) { renewalGate = gate }
+
     func renewAssets(keys: [String]) async throws -> [RenewalResult] {
         renewals += 1
+        await renewalGate?.pass()
         if failingRenewals > 0 {
             failingRenewals -= 1
             throw CloakroomError(.unreachable, "no")

@@ -210,6 +210,23 @@ import Testing
         #expect(await bench.worker.renewals == 1)
     }
 
+    @Test func `a photo that is added before a call of run is sent by that call, also during renewals`() async throws {
+        let (outbox, _) = try await uploaded()
+        bench.fake.pass(.seconds(16 * 86_400))
+        let gate = Gate()
+        await bench.worker.holdRenewals(gate)
+        let first = Task { await outbox.run() }
+        await gate.arrival()
+        try await outbox.add(photo: try bench.photo("one"))
+        async let second = outbox.run()
+        try await until { await outbox.run?.shared.callerCount == 2 }
+        await gate.open()
+        #expect(await second.isComplete)
+        #expect(await first.value.sent == 1)
+        #expect(await bench.s3.objects[OutboxFixture.key("one")] != nil)
+        #expect(await bench.worker.renewals == 1)
+    }
+
     @Test func `images of chats that wait for the app are not renewed, and their places not described`() async throws {
         let outbox = try bench.outbox()
         try await outbox.add(asset: UploadContent("two"), reference: "a", isChatImage: true)

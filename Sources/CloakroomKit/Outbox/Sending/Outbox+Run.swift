@@ -72,29 +72,33 @@ extension Outbox {
     }
 
     private func drain(_ signals: AsyncStream<Void>) async -> OutboxReport {
-        run?.signal.yield()
         publish()
         do {
             try checkOpen()
             await folder.reserve.fill()
             try await attach()
-            try await sendDue(signals)
-            if try await renewUploaded() {
-                run?.signal.yield()
+            var seen: Int
+            repeat {
                 try await sendDue(signals)
-            }
+                seen = feed.changes
+                try await renewUploaded()
+                // What was added meanwhile is for this run, which a call may have joined.
+            } while feed.changes != seen && run?.report.stoppedBy == nil
             if Task.isCancelled { run?.report.stoppedBy = .cancelled }
         } catch {
             run?.report.stoppedBy = CloakroomError(of: error)
         }
-        // The carrier goes on with what it has, where it can do that without the process.
-        isDetaching = !isPaused && isOpen ? await carrier.outlivesProcess() : false
-        await cancelAll()
-        isDetaching = false
+        if run?.active.isEmpty == false {
+            // The carrier goes on with what it has, where it can do that without the process.
+            isDetaching = !isPaused && isOpen ? await carrier.outlivesProcess() : false
+            await cancelAll()
+            isDetaching = false
+        }
         return finish()
     }
 
     private func sendDue(_ signals: AsyncStream<Void>) async throws {
+        run?.signal.yield()
         for await _ in signals {
             try await fill()
             guard let run, !run.active.isEmpty || run.pacedUntil != nil && run.report.stoppedBy == nil else { return }
