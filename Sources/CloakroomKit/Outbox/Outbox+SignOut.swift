@@ -52,8 +52,10 @@ extension Outbox {
         }
         timer.cancel()
         guard feed.isTimeOver, (try? store.unsent())?.isEmpty != true else { return }
-        report.stoppedBy = CloakroomError(.timedOut, "The time for sending was over")
+        report.stoppedBy = Self.timeOver
     }
+
+    static let timeOver = CloakroomError(.timedOut, "The time for sending was over")
 
     private func endSending() async {
         feed.isTimeOver = true

@@ -75,6 +75,8 @@ extension Outbox {
         publish()
         do {
             try checkOpen()
+            // A sign-out that waits between two runs begins no other.
+            if feed.isTimeOver { throw Self.timeOver }
             await folder.reserve.fill()
             try await attach()
             var seen: Int
