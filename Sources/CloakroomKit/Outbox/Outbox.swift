@@ -22,8 +22,8 @@ public actor Outbox {
         public var bytesAtOnce: Int64 = 8 << 20
         /// Which networks, and how much power, may be used.
         public var conditions = TransferConditions()
-        /// On average over the transfers of a run: each goes as fast as the network, and the next one waits, for hours after
-        /// a long film; those of ``OutboxPriority/high`` do not wait. `nil` for as fast as it goes.
+        /// On average over the transfers of an outbox: each goes as fast as the network, and the next one waits, for hours
+        /// after a long film; those of ``OutboxPriority/high`` do not wait. `nil` for as fast as it goes.
         public var bytesPerSecond: Int?
         /// A larger photo becomes a resumable multipart upload over the transport of the S3 client; the carrier has none
         /// of it. At most 5 GiB.
@@ -54,6 +54,8 @@ public actor Outbox {
     var run: OutboxRun?
     var transfers = OutboxTransfers()
     var feed = OutboxFeed()
+    /// Before it nothing is begun, for the sake of the rate. A run with nothing left ends before it, and the next one keeps it.
+    var pacedUntil: ContinuousClock.Instant?
     /// Items that are not begun, because their copies are being replaced.
     var replacing: Set<String> = []
 
