@@ -63,7 +63,8 @@ public actor Outbox {
     ///   - folder: of all users' outboxes; made when it is not there. Put it into *Application Support*.
     ///   - owner: who is signed in, and where; their name is the one in the keys of the photos.
     ///   - photos: the owner's objects; `nil` for an app without photos. Give it a journal that lasts.
-    ///   - assets: such as a ``CloakroomClient``, with the owner's token; `nil` for an app without assets.
+    ///   - assets: such as a ``CloakroomClient``, which gets the owner's tokens by ``TokenProvider/token(ofUser:)``; the app's own
+    ///     sends no other user's. `nil` for an app without assets.
     ///   - carrier: of this outbox alone, until it has signed out.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeInUse`` when another outbox has the folder,
     ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
@@ -97,7 +98,8 @@ public actor Outbox {
         self.store = store
         self.owner = owner
         self.photos = photos
-        self.assets = assets
+        // The app's session may be the next user's while this one's assets wait.
+        self.assets = (assets as? CloakroomClient)?.ofUser(owner.user) ?? assets
         self.carrier = carrier
         self.conditions = conditions
         self.options = options
