@@ -19,7 +19,7 @@ public import Foundation
 /// `unreachable`, `timedOut`, `untrusted`, `tokenUnavailable`, `cancelled`, `invalidResponse` when the response is not the
 /// worker's, as behind a captive portal.
 public struct CloakroomClient: Sendable {
-    let httpClient: WorkerHTTPClient
+    private(set) var httpClient: WorkerHTTPClient
     /// The worker's time.
     package var serverClock: ServerClock { httpClient.clock }
 
@@ -57,6 +57,13 @@ public struct CloakroomClient: Sendable {
             endpoint: endpoint, tokenHeader: tokenHeader,
             tokens: CurrentToken(tokens, runtime: runtime), transport: transport, retryPolicy: retryPolicy,
             clock: ServerClock(runtime: runtime), runtime: runtime)
+    }
+
+    /// The same client, whose requests have no token but this user's.
+    func ofUser(_ userID: String) -> CloakroomClient {
+        var client = self
+        client.httpClient.tokens = httpClient.tokens.ofUser(userID)
+        return client
     }
 
     func body<Body: Decodable>(

@@ -17,6 +17,8 @@ struct RecordsFile {
         var durability = SQLiteSettings.Durability.powerFailure
         /// How many pages of 4 KiB the file may have; `nil` for as many as there is room for.
         var maximumPages: Int?
+        /// As in ``SQLiteSettings``.
+        var checkpointPages: Int?
     }
 
     /// The migration since which a file names its owner.
@@ -113,8 +115,9 @@ struct RecordsFile {
     private mutating func connect() throws(SQLiteError) -> SQLiteDatabase {
         if isInMemory { return try SQLiteDatabase(inMemory: kind.migrations) }
         let opened = try SQLiteDatabase.openOrReplace(
-            at: path, settings: SQLiteSettings(durability: kind.durability), migrations: kind.migrations,
-            on: wallClock())
+            at: path,
+            settings: SQLiteSettings(durability: kind.durability, checkpointPages: kind.checkpointPages),
+            migrations: kind.migrations, on: wallClock())
         if let path = opened.movedAside { movedAside.append(URL(fileURLWithPath: path)) }
         if let pages = kind.maximumPages { try opened.database.run(script: "PRAGMA max_page_count = \(pages)") }
         return opened.database

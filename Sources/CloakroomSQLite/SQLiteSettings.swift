@@ -24,17 +24,21 @@ package struct SQLiteSettings: Sendable {
     package var overwritesDeleted: Bool?
     /// Whether temporary tables and what is sorted stay in memory, never in files outside the database.
     package var keepsTemporariesInMemory: Bool
+    /// From how many pages on a commit writes the log back; the next one begins it anew, so it grows little beyond that. `nil`:
+    /// SQLite's own 1,000, about 4 MB.
+    package var checkpointPages: Int?
     /// How long a call waits, blocking its thread, while another connection writes.
     package var busyTimeout: Duration
 
     package init(
         durability: Durability = .powerFailure, autoVacuum: AutoVacuum = .none, overwritesDeleted: Bool? = nil,
-        keepsTemporariesInMemory: Bool = false, busyTimeout: Duration = .seconds(2)
+        keepsTemporariesInMemory: Bool = false, checkpointPages: Int? = nil, busyTimeout: Duration = .seconds(2)
     ) {
         self.durability = durability
         self.autoVacuum = autoVacuum
         self.overwritesDeleted = overwritesDeleted
         self.keepsTemporariesInMemory = keepsTemporariesInMemory
+        self.checkpointPages = checkpointPages
         self.busyTimeout = busyTimeout
     }
 }
@@ -49,6 +53,7 @@ extension SQLiteDatabase {
         if settings.keepsTemporariesInMemory { try run("PRAGMA temp_store = MEMORY") }
         // Another connection that opens a new file at the same time is about to do this.
         do { try run("PRAGMA journal_mode = WAL") } catch .busy {}
+        if let pages = settings.checkpointPages { try run("PRAGMA wal_autocheckpoint = \(pages)") }
         switch settings.durability {
         case .processEnd:
             try run("PRAGMA synchronous = NORMAL")

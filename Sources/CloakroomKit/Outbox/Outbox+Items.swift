@@ -31,8 +31,9 @@ extension Outbox {
     public func acknowledge(_ id: OutboxItem.ID) throws {
         try checkOpen()
         guard let row = try store.row(id: id.rawValue), row.state == .uploaded else { return }
-        try store.remove([row.id])
+        // Before its row, which needs room on a full disk to be removed.
         folder.remove(row.id)
+        try store.remove([row.id])
         changed()
     }
 

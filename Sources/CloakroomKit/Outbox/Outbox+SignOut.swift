@@ -24,10 +24,10 @@ extension Outbox {
         if mustDiscard {
             let left = all.filter { $0.state != .uploaded }
             _ = try rows.get()
+            // Before the rows, which need room on a full disk to be removed. Of what S3 has, the URLs stay for this user's next
+            // outbox.
+            try folder.discard(butRecordsOf: Set(all.filter { $0.state == .uploaded }.map(\.id)))
             try store.remove(left.map(\.id))
-            for row in left { folder.remove(row.id) }
-            // Of what S3 has, the URLs stay for this user's next outbox.
-            for row in all where row.state == .uploaded { folder.removeBytes(of: row.id) }
             let ids = Set(left.map(\.itemID))
             report.removed = removed.filter { ids.contains($0.id) }
         }
@@ -52,8 +52,10 @@ extension Outbox {
         }
         timer.cancel()
         guard feed.isTimeOver, (try? store.unsent())?.isEmpty != true else { return }
-        report.stoppedBy = CloakroomError(.timedOut, "The time for sending was over")
+        report.stoppedBy = Self.timeOver
     }
+
+    static let timeOver = CloakroomError(.timedOut, "The time for sending was over")
 
     private func endSending() async {
         feed.isTimeOver = true

@@ -22,8 +22,8 @@ public actor Outbox {
         public var bytesAtOnce: Int64 = 8 << 20
         /// Which networks, and how much power, may be used.
         public var conditions = TransferConditions()
-        /// On average over the transfers of a run: each goes as fast as the network, and the next one waits, for hours after
-        /// a long film; those of ``OutboxPriority/high`` do not wait. `nil` for as fast as it goes.
+        /// On average over the transfers of an outbox: each goes as fast as the network, and the next one waits, for hours
+        /// after a long film; those of ``OutboxPriority/high`` do not wait. `nil` for as fast as it goes.
         public var bytesPerSecond: Int?
         /// A larger photo becomes a resumable multipart upload over the transport of the S3 client; the carrier has none
         /// of it. At most 5 GiB.
@@ -54,6 +54,8 @@ public actor Outbox {
     var run: OutboxRun?
     var transfers = OutboxTransfers()
     var feed = OutboxFeed()
+    /// Before it nothing is begun, for the sake of the rate. A run with nothing left ends before it, and the next one keeps it.
+    var pacedUntil: ContinuousClock.Instant?
     /// Items that are not begun, because their copies are being replaced.
     var replacing: Set<String> = []
 
@@ -61,7 +63,8 @@ public actor Outbox {
     ///   - folder: of all users' outboxes; made when it is not there. Put it into *Application Support*.
     ///   - owner: who is signed in, and where; their name is the one in the keys of the photos.
     ///   - photos: the owner's objects; `nil` for an app without photos. Give it a journal that lasts.
-    ///   - assets: such as a ``CloakroomClient``, with the owner's token; `nil` for an app without assets.
+    ///   - assets: such as a ``CloakroomClient``, which gets the owner's tokens by ``TokenProvider/token(ofUser:)``; the app's own
+    ///     sends no other user's. `nil` for an app without assets.
     ///   - carrier: of this outbox alone, until it has signed out.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeInUse`` when another outbox has the folder,
     ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
@@ -95,7 +98,8 @@ public actor Outbox {
         self.store = store
         self.owner = owner
         self.photos = photos
-        self.assets = assets
+        // The app's session may be the next user's while this one's assets wait.
+        self.assets = (assets as? CloakroomClient)?.ofUser(owner.user) ?? assets
         self.carrier = carrier
         self.conditions = conditions
         self.options = options

@@ -157,6 +157,28 @@ import Testing
         #expect(await report.sent == 2)
     }
 
+    /// Of a row that was made anew, no transfer is known.
+    @Test func `the end of an earlier transfer is not that of one to another target`() async throws {
+        do {
+            let outbox = try bench.outbox(carrier: carrier)
+            try await outbox.add(asset: UploadContent("two"), reference: "a")
+            let run = Task { await outbox.run() }
+            try await until { await carrier.started.count == 1 }
+            run.cancel()
+            _ = await run.value
+        }
+        await carrier.relaunch()
+        await carrier.finish()
+        try bench.damageItems()
+        let outbox = try bench.outbox(carrier: carrier)
+        async let report = outbox.run()
+        try await until { await carrier.started.count == 2 }
+        await carrier.fail(.timedOut)
+        #expect(await report.sent == 0)
+        #expect(try await outbox.uploadedAssets() == [])
+        #expect(await bench.s3.objects.keys.sorted() == ["assets/asset-1"])
+    }
+
     @Test func `a sign-out ends what an earlier process began`() async throws {
         try await begin()
         let outbox = try bench.outbox(carrier: carrier)

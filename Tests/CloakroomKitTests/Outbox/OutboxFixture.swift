@@ -1,6 +1,7 @@
 import CloakroomAWS
 import CloakroomCrypto
 import CloakroomKitTestSupport
+import CloakroomSQLite
 import Foundation
 import Synchronization
 
@@ -68,6 +69,7 @@ actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
     private(set) var renewals = 0
     private(set) var released: [String] = []
     private var failingRenewals = 0
+    private var renewalGate: Gate?
     var errors: [CloakroomError] = []
     /// `nil` for a backend that does not say when its URLs end.
     var lifetime: TimeInterval? = 900
@@ -110,8 +112,11 @@ actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
 
     func failRenewals(_ count: Int) { failingRenewals = count }
 
+    func holdRenewals(_ gate: Gate) { renewalGate = gate }
+
     func renewAssets(keys: [String]) async throws -> [RenewalResult] {
         renewals += 1
+        await renewalGate?.pass()
         if failingRenewals > 0 {
             failingRenewals -= 1
             throw CloakroomError(.unreachable, "no")
@@ -173,9 +178,17 @@ final class OutboxFixture: Sendable {
 
     static func key(_ text: String) -> String { "photos/u_1/\(MD5.hash(Data(text.utf8)).hexadecimal).dat" }
 
+    /// The folder of the test's owner.
+    var own: URL { root.appendingPathComponent(StoreOwner.test.folderName) }
+
     /// The outbox's own copy of an item.
-    func copy(of id: OutboxItem.ID) -> URL {
-        root.appendingPathComponent("\(StoreOwner.test.folderName)/files/\(id.rawValue)")
+    func copy(of id: OutboxItem.ID) -> URL { own.appendingPathComponent("files/\(id.rawValue)") }
+
+    /// Has no row be readable.
+    func damageItems() throws {
+        let database = try SQLiteDatabase(at: own.appendingPathComponent("outbox.sqlite").path)
+        try database.run("UPDATE items SET state = 'x'")
+        database.close()
     }
 
     /// What the outbox's folder of this owner has.

@@ -1,6 +1,5 @@
 import CloakroomAWS
 import CloakroomKitTestSupport
-import CloakroomSQLite
 import Foundation
 import Testing
 
@@ -9,25 +8,15 @@ import Testing
 /// What an outbox still has after its records were damaged, its copies could not be read, or what it sent has expired.
 @Suite struct OutboxKeepingTests {
     private let bench: OutboxFixture
-    private let file: URL
 
-    init() throws {
-        bench = try OutboxFixture()
-        file = bench.root.appendingPathComponent("\(StoreOwner.test.folderName)/outbox.sqlite")
-    }
-
-    private func damageItems() throws {
-        let database = try SQLiteDatabase(at: file.path)
-        try database.run("UPDATE items SET state = 'x'")
-        database.close()
-    }
+    init() throws { bench = try OutboxFixture() }
 
     // MARK: Damaged records
 
     @Test func `items whose rows are damaged are made anew before copies without an item are removed`() async throws {
         let id: OutboxItem.ID
         do { id = try await bench.outbox().add(photo: try bench.photo("one")) }
-        try damageItems()
+        try bench.damageItems()
         let outbox = try bench.outbox()
         #expect(try await outbox.items().map(\.id) == [id])
         #expect(try Data(contentsOf: bench.copy(of: id)) == Data("one".utf8))
@@ -37,10 +26,10 @@ import Testing
     @Test func `rows that turn out to be damaged while the outbox is open cost no item`() async throws {
         let outbox = try bench.outbox()
         let id = try await outbox.add(photo: try bench.photo("one"))
-        try damageItems()
+        try bench.damageItems()
         #expect(try await outbox.unsent().items == 1)
         #expect(try await outbox.items().map(\.id) == [id])
-        try damageItems()
+        try bench.damageItems()
         // The records say when each was added, and that is their order.
         bench.fake.pass(.seconds(1))
         let next = try await outbox.add(photo: try bench.photo("two"))
@@ -52,12 +41,46 @@ import Testing
         do {
             let outbox = try bench.outbox()
             try await outbox.add(photo: try bench.photo("one"))
-            try damageItems()
+            try bench.damageItems()
             let report = try await outbox.signOut(.discardingUnsent)
             #expect(report.removed.count == 1 && report.kept.isEmpty)
         }
         #expect(try bench.files() == [])
         #expect(try await bench.outbox().items() == [])
+    }
+
+    /// The names of the outbox's files that have a text.
+    private func files(with text: String) throws -> [String] {
+        let found = FileManager.default.enumerator(
+            at: bench.own, includingPropertiesForKeys: nil)
+        return try (found?.allObjects as? [URL] ?? []).filter { !$0.hasDirectoryPath }
+            .filter { try Data(contentsOf: $0).range(of: Data(text.utf8)) != nil }.map(\.lastPathComponent)
+    }
+
+    @Test func `a sign-out that discards leaves no copy whose record is damaged, too`() async throws {
+        do {
+            let outbox = try bench.outbox()
+            let id = try await outbox.add(photo: try bench.photo("a private photo"))
+            try Data("{".utf8).write(to: bench.copy(of: id).appendingPathExtension("json"))
+        }
+        try bench.damageItems()
+        do {
+            let outbox = try bench.outbox()
+            #expect(try files(with: "a private photo").count == 1)
+            try await outbox.signOut(.discardingUnsent)
+        }
+        #expect(try files(with: "a private photo") == [])
+    }
+
+    @Test func `a sign-out that discards leaves no database that was moved aside`() async throws {
+        do { try await bench.outbox().add(asset: UploadContent("two"), reference: "reference of a message") }
+        try bench.damageItems()
+        do {
+            let outbox = try bench.outbox()
+            #expect(try await outbox.unsent().items == 1)
+            try await outbox.signOut(.discardingUnsent)
+        }
+        #expect(try files(with: "reference of a message") == [])
     }
 
     // MARK: Copies that cannot be opened
@@ -184,6 +207,23 @@ import Testing
         #expect(await bench.worker.renewals == 0)
         await gate.open()
         #expect(await report.sent == 1)
+        #expect(await bench.worker.renewals == 1)
+    }
+
+    @Test func `a photo that is added before a call of run is sent by that call, also during renewals`() async throws {
+        let (outbox, _) = try await uploaded()
+        bench.fake.pass(.seconds(16 * 86_400))
+        let gate = Gate()
+        await bench.worker.holdRenewals(gate)
+        let first = Task { await outbox.run() }
+        await gate.arrival()
+        try await outbox.add(photo: try bench.photo("one"))
+        async let second = outbox.run()
+        try await until { await outbox.run?.shared.callerCount == 2 }
+        await gate.open()
+        #expect(await second.isComplete)
+        #expect(await first.value.sent == 1)
+        #expect(await bench.s3.objects[OutboxFixture.key("one")] != nil)
         #expect(await bench.worker.renewals == 1)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloakroomKit
 
-@Suite struct OutboxSignOutTests {
+@Suite(.timeLimit(.minutes(1))) struct OutboxSignOutTests {
     @Test func `kept work waits for the same user, and goes out under no other`() async throws {
         let bench = try OutboxFixture()
         let outbox = try bench.outbox()
@@ -104,6 +104,22 @@ import Testing
         bench.fake.pass(.seconds(2))
         let found = try await report
         #expect(found.sent == 1 && found.kept.isEmpty && found.stoppedBy == nil)
+    }
+
+    /// The device slept over both: the next attempt is due, and the time is over.
+    @Test func `a sign-out whose time is over begins no other run`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .failure(.interrupted))
+        async let report = outbox.signOut(.afterSending(within: .seconds(1)))
+        try await until { bench.fake.sleeps.count == 2 }
+        let gate = Gate()
+        await bench.network.inject("HEAD", .held(gate), times: 9)
+        bench.fake.pass(.seconds(5))
+        let found = try await report
+        #expect(found.kept.items == 1 && found.stoppedBy?.code == .timedOut)
+        await gate.open()
     }
 
     @Test func `the time is over also while another call waits`() async throws {

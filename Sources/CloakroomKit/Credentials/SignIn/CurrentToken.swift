@@ -16,6 +16,8 @@ actor CurrentToken {
     }
 
     private let provider: any TokenProvider
+    /// Whose tokens alone are given; `nil` for those of whoever is signed in.
+    private let userID: String?
     private let runtime: RuntimeDependencies
     /// The last one is the one to join.
     private var requests: [PendingRequest] = []
@@ -26,9 +28,15 @@ actor CurrentToken {
     private var lastNumber = 0
     private static let maximumReplaced = 16
 
-    init(_ provider: any TokenProvider, runtime: RuntimeDependencies) {
+    init(_ provider: any TokenProvider, ofUser userID: String? = nil, runtime: RuntimeDependencies) {
         self.provider = provider
+        self.userID = userID
         self.runtime = runtime
+    }
+
+    /// The same provider's tokens, of one user alone.
+    nonisolated func ofUser(_ userID: String) -> CurrentToken {
+        CurrentToken(provider, ofUser: userID, runtime: runtime)
     }
 
     /// For a first attempt.
@@ -58,8 +66,7 @@ actor CurrentToken {
         lastNumber += 1
         let number = lastNumber
         requests.append(PendingRequest(number: number, refused: refused))
-        let provider = provider
-        _ = runtime.spawn { await self.finish(number, with: Self.requestToken(provider, insteadOf: refused)) }
+        _ = runtime.spawn { await self.finish(number, with: self.requestedToken(insteadOf: refused)) }
         return number
     }
 
@@ -97,11 +104,12 @@ actor CurrentToken {
         }
     }
 
-    private static func requestToken(_ provider: any TokenProvider, insteadOf refused: Secret?) async -> TokenResult {
+    private nonisolated func requestedToken(insteadOf refused: Secret?) async -> TokenResult {
         if let refused { await provider.tokenRefused(refused.reveal()) }
         do {
-            let token = try await provider.token()
-            guard isToken(token) else {
+            let token =
+                if let userID { try await provider.token(ofUser: userID) } else { try await provider.token() }
+            guard Self.isToken(token) else {
                 return .failure(CloakroomError(.tokenUnavailable, "The token provider gave no usable token"))
             }
             return .success(Secret(token))

@@ -9,7 +9,7 @@ public protocol TokenProvider: Sendable {
 
     /// The same, of a user: what one user has added is never sent with the token of the next.
     ///
-    /// ``Cloakroom`` calls it, for its user. Compare, even where there is one user at a time: the app's session may be the
+    /// ``Cloakroom`` calls it for its user, ``Outbox`` for its owner. Compare, even where there is one user at a time: the app's session may be the
     /// next user's while the former one's photos still wait.
     ///
     /// - Throws: besides, ``CloakroomError/Code/storeOwnerMismatch`` when another user is signed in.

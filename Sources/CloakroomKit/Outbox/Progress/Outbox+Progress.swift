@@ -19,6 +19,7 @@ struct OutboxFeed {
     private var sleepers: [Int: AsyncStream<Void>.Continuation] = [:]
     var itemsDone = 0
     var bytesDone: Int64 = 0
+    /// Whether a sign-out's time for sending is over: nothing is begun any more.
     var isTimeOver = false
     /// How often something was added, became due or ended.
     private(set) var changes = 0

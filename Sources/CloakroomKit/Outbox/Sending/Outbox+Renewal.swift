@@ -10,10 +10,8 @@ extension Outbox {
 
     /// Renews those that are due; those that have expired all the same wait to be sent again. Images of chats are not
     /// renewed: they end with their messages.
-    ///
-    /// - Returns: whether some are to be sent again.
-    func renewUploaded() async throws -> Bool {
-        guard let assets, !isPaused else { return false }
+    func renewUploaded() async throws {
+        guard let assets, !isPaused else { return }
         let due = try store.rows(.uploaded).filter { row in
             // No renewal lies further ahead, unless the clock was wrong.
             let isDue = row.notBefore.map { $0 <= now || $0 > now + Self.renewalInterval } ?? true
@@ -37,7 +35,7 @@ extension Outbox {
             // The others are as due at the next run.
             if results == nil { break }
         }
-        return hasExpired
+        if hasExpired { changed() }
     }
 
     private func note(_ outcome: RenewalResult.Outcome, of row: OutboxRow) throws(CloakroomError) {

@@ -72,32 +72,38 @@ extension Outbox {
     }
 
     private func drain(_ signals: AsyncStream<Void>) async -> OutboxReport {
-        run?.signal.yield()
         publish()
         do {
             try checkOpen()
+            // A sign-out that waits between two runs begins no other.
+            if feed.isTimeOver { throw Self.timeOver }
             await folder.reserve.fill()
             try await attach()
-            try await sendDue(signals)
-            if try await renewUploaded() {
-                run?.signal.yield()
+            var seen: Int
+            repeat {
                 try await sendDue(signals)
-            }
+                seen = feed.changes
+                try await renewUploaded()
+                // What was added meanwhile is for this run, which a call may have joined.
+            } while feed.changes != seen && run?.report.stoppedBy == nil
             if Task.isCancelled { run?.report.stoppedBy = .cancelled }
         } catch {
             run?.report.stoppedBy = CloakroomError(of: error)
         }
-        // The carrier goes on with what it has, where it can do that without the process.
-        isDetaching = !isPaused && isOpen ? await carrier.outlivesProcess() : false
-        await cancelAll()
-        isDetaching = false
+        if run?.active.isEmpty == false {
+            // The carrier goes on with what it has, where it can do that without the process.
+            isDetaching = !isPaused && isOpen ? await carrier.outlivesProcess() : false
+            await cancelAll()
+            isDetaching = false
+        }
         return finish()
     }
 
     private func sendDue(_ signals: AsyncStream<Void>) async throws {
+        run?.signal.yield()
         for await _ in signals {
-            try await fill()
-            guard let run, !run.active.isEmpty || run.pacedUntil != nil && run.report.stoppedBy == nil else { return }
+            let isPaced = try await fill()
+            guard isPaced || run?.active.isEmpty == false else { return }
         }
     }
 
@@ -123,9 +129,11 @@ extension Outbox {
     }
 
     /// Begins as many as may be under way.
-    private func fill() async throws {
-        while let reason = try await nextStep() {
-            switch reason {
+    ///
+    /// - Returns: whether the next one waits for the sake of the rate.
+    private func fill() async throws -> Bool {
+        while let step = try await nextStep() {
+            switch step {
             case .send(let row):
                 // Another part of the app may have been here during the look at the conditions.
                 guard run?.active[row.id] == nil else { continue }
@@ -138,15 +146,19 @@ extension Outbox {
                 // Not before it is in the list.
                 go.finish()
                 pace(row)
+            case .wait: return true
             case .stop(let error):
                 if run?.report.stoppedBy == nil { run?.report.stoppedBy = error }
-                return
+                return false
             }
         }
+        return false
     }
 
     private enum Step {
         case send(OutboxRow)
+        /// For the sake of the rate.
+        case wait
         case stop(CloakroomError)
     }
 
@@ -156,13 +168,9 @@ extension Outbox {
         guard hasRoom(run) else { return nil }
         if isPaused { return .stop(CloakroomError(.paused, "The outbox is paused")) }
         try checkOpen()
-        let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys))
-        if let end = run.pacedUntil {
-            // What is urgent does not wait for the rate.
-            guard runtime.now() >= end || row?.priority == OutboxPriority.high.rawValue else { return nil }
-            if runtime.now() >= end { self.run?.pacedUntil = nil }
-        }
-        guard let row else { return nil }
+        guard let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys)) else { return nil }
+        // What is urgent does not wait for the rate.
+        if let pacedUntil, runtime.now() < pacedUntil, row.priority != OutboxPriority.high.rawValue { return .wait }
         let conditions = await conditions.current()
         do throws(CloakroomError) { try options.conditions.check(conditions) } catch { return .stop(error) }
         // Once more, after the wait. Whether the item is still to be sent is looked at when that begins.
@@ -176,14 +184,14 @@ extension Outbox {
 
     /// Lets the next one wait for as long as this one may take.
     private func pace(_ row: OutboxRow) {
-        guard let rate = options.bytesPerSecond, rate > 0, let run else { return }
+        guard let rate = options.bytesPerSecond, rate > 0 else { return }
         let now = runtime.now()
-        let end = max(now, run.pacedUntil ?? now).advanced(by: .seconds(Double(row.file.byteCount) / Double(rate)))
+        let end = max(now, pacedUntil ?? now).advanced(by: .seconds(Double(row.file.byteCount) / Double(rate)))
         let wait = now.duration(to: end)
-        self.run?.pacedUntil = end
-        _ = runtime.spawn { [runtime] in
+        pacedUntil = end
+        _ = runtime.spawn { [weak self, runtime] in
             try? await runtime.pause(wait)
-            run.signal.yield()
+            await self?.run?.signal.yield()
         }
     }
 

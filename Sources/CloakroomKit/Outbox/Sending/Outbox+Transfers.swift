@@ -74,8 +74,8 @@ extension Outbox {
 
     /// Notes in the row that a transfer is about to begin.
     func begin(_ row: inout OutboxRow) -> String {
-        row.transfers += 1
-        let id = "\(transferPrefix)\(row.id)/\(row.transfers)"
+        // Never one that there was: a count would begin anew with a row, and the carrier may still have the end of an earlier one.
+        let id = "\(transferPrefix)\(row.id)/\(UUID().uuidString.lowercased())"
         row.transfer = id
         row.mayBeStored = true
         return id

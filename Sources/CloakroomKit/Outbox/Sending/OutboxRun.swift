@@ -10,8 +10,6 @@ struct OutboxRun {
     var report = OutboxReport()
     /// Items in a row that failed for the network or the server.
     var consecutiveFailures = 0
-    /// Before it nothing is started, for the sake of the rate.
-    var pacedUntil: ContinuousClock.Instant?
 
     static let maximumConsecutiveFailures = 4
 }

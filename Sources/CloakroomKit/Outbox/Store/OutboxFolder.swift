@@ -108,7 +108,7 @@ struct OutboxFolder: Sendable {
     }
 
     func remove(_ id: String) {
-        removeBytes(of: id)
+        unlink(file(id).path)
         unlink(record(id).path)
     }
 
@@ -116,9 +116,6 @@ struct OutboxFolder: Sendable {
     func rewriteRecord(_ row: OutboxRow) throws(CloakroomError) {
         try reserve.lent { () throws(CloakroomError) in try writeRecord(row) }
     }
-
-    /// Leaves the record.
-    func removeBytes(of id: String) { unlink(file(id).path) }
 
     /// The same, beside what else there is to do.
     @concurrent func removeSent(_ id: String) async { remove(id) }
@@ -176,7 +173,7 @@ struct OutboxFolder: Sendable {
     /// - Throws: ``CloakroomError`` for a record or a copy that cannot be opened: its item would be lost without it.
     @Sendable func recordedRows() throws(CloakroomError) -> [OutboxRow] {
         var rows: [OutboxRow] = []
-        for name in try names() where name.hasSuffix(".json") {
+        for name in try names(in: files) where name.hasSuffix(".json") {
             let file = files.appendingPathComponent(name, isDirectory: false)
             let data: Data
             do { data = try Data(contentsOf: file) } catch {
@@ -197,10 +194,26 @@ struct OutboxFolder: Sendable {
     /// Removes what belongs to no item: copies that were never recorded, and those of items that are gone. One whose record
     /// is damaged stays: it may be the only copy of a photo.
     func removeAll(but ids: Set<String>) throws(CloakroomError) {
-        for name in try names() {
+        for name in try names(in: files) {
             let id = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
             if !ids.contains(id), !hasDamagedRecord(id) { unlink(files.appendingPathComponent(name).path) }
         }
+    }
+
+    /// Removes all copies and records, also damaged ones, and databases that were moved aside: they have references and targets.
+    ///
+    /// - Parameter ids: of items whose records stay.
+    /// - Throws: ``CloakroomError`` when one could not be removed; the others are.
+    func discard(butRecordsOf ids: Set<String>) throws(CloakroomError) {
+        let kept = Set(ids.map { record($0).lastPathComponent })
+        let discarded = try names(in: files).filter { !kept.contains($0) }.map { files.appendingPathComponent($0) }
+        let aside = try names(in: url).filter { $0.hasPrefix("\(database.lastPathComponent).") }
+            .map { url.appendingPathComponent($0) }
+        var failure: CloakroomError?
+        for file in discarded + aside where unlink(file.path) != 0 && errno != ENOENT {
+            failure = failure ?? .file("remove", file)
+        }
+        if let failure { throw failure }
     }
 
     private func hasDamagedRecord(_ id: String) -> Bool {
@@ -209,8 +222,8 @@ struct OutboxFolder: Sendable {
         return (try? Data(contentsOf: record)).flatMap { Self.row($0) } == nil
     }
 
-    private func names() throws(CloakroomError) -> [String] {
-        do { return try FileManager.default.contentsOfDirectory(atPath: files.path) } catch {
+    private func names(in folder: URL) throws(CloakroomError) -> [String] {
+        do { return try FileManager.default.contentsOfDirectory(atPath: folder.path) } catch {
             throw CloakroomError(of: error, otherwise: .unreadableFile, "the folder of the outbox")
         }
     }

@@ -35,8 +35,6 @@ struct OutboxRow: Sendable, Equatable {
     var target: UploadTarget?
     /// The last one that was begun, while what became of it is not known.
     var transfer: String?
-    /// How many transfers were begun.
-    var transfers = 0
     /// Whether S3 may have it: a transfer was begun, and how it ended is not known.
     var mayBeStored = false
 
@@ -89,7 +87,7 @@ struct OutboxFile: Sendable, Equatable, Codable {
 extension OutboxRow {
     static let columns = """
         id, kind, identity, priority, added, byte_count, md5, content_type, format, is_chat_image, modified, state, \
-        failures, not_before, error, target, transfer, transfers, may_be_stored
+        failures, not_before, error, target, transfer, may_be_stored
         """
 
     /// In the order of the columns.
@@ -102,7 +100,7 @@ extension OutboxRow {
     }
 
     static let changingColumns = [
-        "modified", "state", "failures", "not_before", "error", "target", "transfer", "transfers", "may_be_stored",
+        "modified", "state", "failures", "not_before", "error", "target", "transfer", "may_be_stored",
     ]
 
     /// Those that change after it was added.
@@ -111,7 +109,7 @@ extension OutboxRow {
             .integer(file.modified), .text(state.rawValue), SQLiteValue(failures), SQLiteValue(notBefore),
             SQLiteValue(error.flatMap { Self.text(StoredError($0)) }),
             SQLiteValue(target.flatMap { Self.text(StoredTarget($0)) }), SQLiteValue(transfer),
-            SQLiteValue(transfers), .integer(mayBeStored ? 1 : 0),
+            .integer(mayBeStored ? 1 : 0),
         ]
     }
 
@@ -136,8 +134,7 @@ extension OutboxRow {
             try Self.value(StoredTarget.self, of: text).target
         }
         transfer = row.textIfPresent(16)
-        transfers = Int(row.integer(17))
-        mayBeStored = row.integer(18) != 0
+        mayBeStored = row.integer(17) != 0
     }
 
     private static func text(_ value: some Encodable) -> String? {

@@ -30,7 +30,9 @@ struct OutboxStore {
             CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
             """,
         ],
-        tables: ["items"])
+        tables: ["items"],
+        // A quarter of the reserve: what the log needs on a full disk.
+        checkpointPages: DiskReserve.byteCount / 4 / 4096)
 
     /// - Parameter reserve: for what is written of items that are there.
     init(
@@ -151,8 +153,11 @@ struct OutboxStore {
         _ row: OutboxRow, unlessEqual columns: String, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         let marks = Array(repeating: "?", count: row.values.count).joined(separator: ", ")
+        // The last column is that of earlier versions, which counted transfers.
         try database.run(
-            "INSERT INTO items (\(OutboxRow.columns)) VALUES (\(marks)) ON CONFLICT \(columns) DO NOTHING", row.values)
+            """
+            INSERT INTO items (\(OutboxRow.columns), transfers) VALUES (\(marks), 0) ON CONFLICT \(columns) DO NOTHING
+            """, row.values)
     }
 
     /// Writes what has changed; one that is gone stays gone.
@@ -218,7 +223,20 @@ struct OutboxStore {
     private mutating func perform<Result>(
         _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CloakroomError) -> Result {
-        try reserve.lent { () throws(CloakroomError) in try performOnce(work) }
+        try reserve.lent { () throws(CloakroomError) in
+            do throws(CloakroomError) { return try performOnce(work) } catch {
+                guard error.code == .diskFull, emptyLog() else { throw error }
+                return try performOnce(work)
+            }
+        }
+    }
+
+    /// Gives the room of the log back, as far as it can be written to the database's file.
+    ///
+    /// - Returns: whether it was.
+    private mutating func emptyLog() -> Bool {
+        let checkpoint = try? records.perform { database throws(SQLiteError) in try database.checkpoint(.truncate) }
+        return checkpoint?.isBusy == false
     }
 
     private mutating func performOnce<Result>(

@@ -6,7 +6,7 @@ import Foundation
 struct WorkerHTTPClient: Sendable {
     let endpoint: URL
     let tokenHeader: TokenHeader
-    let tokens: CurrentToken
+    var tokens: CurrentToken
     let transport: any HTTPTransport
     let retryPolicy: RetryPolicy
     let clock: ServerClock
