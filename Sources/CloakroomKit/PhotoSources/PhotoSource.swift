@@ -16,7 +16,7 @@ public protocol PhotoSource: Sendable {
     /// - Returns: a file of that folder, or one of the source's own, which stays as it is.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` when the photo was deleted meanwhile; after
     ///   ``CloakroomError/Code/diskFull`` once more, when the files that wait in the folder are stored. The next photo is
-    ///   exported after most others, too; several in a row end the run.
+    ///   exported after most others, too; several in a row end the run, and after 64 all others do.
     func file(of photo: SourcePhoto, in folder: URL) async throws -> URL
 }
 

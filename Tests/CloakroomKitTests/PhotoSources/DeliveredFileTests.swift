@@ -56,7 +56,8 @@ import Testing
         ("PHPhotosErrorDomain", 3072, CloakroomError.Code.cancelled), ("PHPhotosErrorDomain", 3164, .unreachable),
         ("PHPhotosErrorDomain", 3169, .unreachable), ("PHPhotosErrorDomain", 3305, .diskFull),
         ("PHPhotosErrorDomain", 3310, .photosNotAllowed), ("PHPhotosErrorDomain", 3311, .photosNotAllowed),
-        ("PHPhotosErrorDomain", -1, .unreadableFile), (NSCocoaErrorDomain, 640, .diskFull),
+        ("PHPhotosErrorDomain", -1, .unreadableFile), ("PHPhotosErrorDomain", 3114, .unreadableFile),
+        ("PHPhotosErrorDomain", 3143, .unreadableFile), (NSCocoaErrorDomain, 640, .diskFull),
         (NSURLErrorDomain, -1009, .unreachable), (NSURLErrorDomain, -999, .cancelled),
         (NSPOSIXErrorDomain, 28, .diskFull), ("another", 1, .unreadableFile),
     ])

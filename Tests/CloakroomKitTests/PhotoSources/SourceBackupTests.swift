@@ -212,45 +212,6 @@ import Testing
         }
     }
 
-    /// A hundred photos that no run can export.
-    private func failingSource() async throws -> (source: ListedSource, ids: [String]) {
-        let ids = (100..<200).map { "\($0)" }
-        let source = ListedSource(Dictionary(uniqueKeysWithValues: ids.map { ($0, "photo \($0)") }))
-        for id in ids { await source.fail(id, with: .unreadableFile) }
-        #expect(try await backup(of: source).run().failures.map(\.photo.id) == ids)
-        return (source, ids)
-    }
-
-    @Test func `what is new is stored before what failed is attempted again`() async throws {
-        let (source, ids) = try await failingSource()
-        await source.add("new", "new")
-        let gate = Gate()
-        await source.hold(ids[39], at: gate)
-        let backup = try backup(of: source)
-        let run = Task { await backup.run() }
-        await gate.arrival()
-        run.cancel()
-        _ = await run.value
-        #expect(Set(server.objects().keys) == [key("new")])
-    }
-
-    @Test func `failures of a source that names everything come after what is new, too`() async throws {
-        let (source, ids) = try await failingSource()
-        await source.add("new", "new")
-        try await journal().saveToken(nil)
-        #expect(try await backup(of: source).run().backedUp == 1)
-        #expect(await Array(source.attempted.dropFirst(100)) == ["new"] + ids.prefix(64))
-    }
-
-    @Test func `a run attempts 64 failures again, those attempted longest ago first`() async throws {
-        let (source, ids) = try await failingSource()
-        let second = try await backup(of: source).run()
-        #expect(second.failures.map(\.photo.id) == Array(ids[..<64]))
-        #expect(second.remaining == 36 && second.stoppedBy == nil && !second.isComplete)
-        let third = try await backup(of: source).run()
-        #expect(third.failures.map(\.photo.id) == Array(ids[64...] + ids[..<28]))
-    }
-
     @Test func `a photo that was deleted meanwhile is no failure`() async throws {
         let source = ListedSource(["a": "one", "b": "two"])
         await source.fail("a", with: .noSuchObject)
