@@ -6,7 +6,7 @@ extension Cloakroom {
     ///
     /// ``Outbox/unsent()`` says beforehand what there is to decide about. Call this while the user's token is still valid, and
     /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress
-    /// are the app's own tasks: cancel them first. Afterwards no part of this sends a request with a token or with credentials,
+    /// are the app's own tasks: cancel them first. Work of the ``schedule`` may call this, and is last then. Afterwards no part of this sends a request with a token or with credentials,
     /// also when another user has signed in.
     ///
     /// - Parameter carrier: that of the queue, where this launch has not opened it: it ends what the system is sending.
