@@ -31,7 +31,7 @@ extension Cloakroom {
         }
         await tokens.signOut()
         await credentials.forget()
-        for images in parts.images { await images.removeAll() }
+        for images in parts.images { await images.close() }
         // Also what earlier launches left: images, and files that were made of photos to be sent.
         try? ImageCacheFolder(in: configuration.cacheFolder, owner: owner).removeAll()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []

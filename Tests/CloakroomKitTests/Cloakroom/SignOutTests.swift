@@ -100,6 +100,38 @@ import Testing
         #expect(await http.lines.count == count)
     }
 
+    /// Of all users.
+    private func cachedImages() -> [URL] {
+        let found = FileManager.default.enumerator(
+            at: folder.url.appendingPathComponent("cache"), includingPropertiesForKeys: nil)
+        return (found?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "image" }
+    }
+
+    @Test func `an image that was asked for before a sign-out is not cached after it`() async throws {
+        let gate = Gate()
+        let cloakroom = try cloakroom(of: "u_1")
+        let images = try cloakroom.images { _ in
+            await gate.pass()
+            return false
+        }
+        let image = ImageSource.url(try #require(URL(string: "https://cdn.example/a.bin")))
+        let load = Task { try await images.data(for: image) }
+        await gate.arrival()
+        try await cloakroom.signOut(.keepingUnsent)
+        await gate.open()
+        await #expect(throws: CloakroomError.cancelled) { try await load.value }
+        #expect(cachedImages() == [])
+    }
+
+    @Test func `what is loaded after a sign-out is not cached`() async throws {
+        let cloakroom = try cloakroom(of: "u_1")
+        let images = try cloakroom.images()
+        try await cloakroom.signOut(.keepingUnsent)
+        let image = ImageSource.url(try #require(URL(string: "https://cdn.example/a.bin")))
+        #expect(try await images.data(for: image) == Data("an image".utf8))
+        #expect(cachedImages() == [])
+    }
+
     @Test func `work of the schedule may sign the user out`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         _ = try cloakroom.outbox()
