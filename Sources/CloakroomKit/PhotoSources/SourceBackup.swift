@@ -10,8 +10,9 @@ public import Foundation
 /// ```
 ///
 /// A run can end at any point, even by a kill: what is stored is in the journal, and the source is asked for later changes only
-/// once all earlier ones are stored, or recorded as failed. What failed, and what a run was exporting when it was cancelled, is
-/// attempted again after what is new, so that no photo keeps the others. A run whose exports all fail ends. Photos that the source has no more stay in the bucket.
+/// once all earlier ones are stored, or recorded as failed. What failed, and what a run was exporting when it was cancelled or
+/// its process ended, is attempted again after what is new, so that no photo keeps the others. A run whose exports all fail
+/// ends. Photos that the source has no more stay in the bucket.
 public actor SourceBackup {
     private let source: any PhotoSource
     private let backup: PhotoBackup
@@ -109,6 +110,7 @@ public actor SourceBackup {
         var run = Run()
         do {
             try emptyFolder()
+            try await journal.failUnendedExport()
             let token = try await journal.token()
             let earlier = Set(try await journal.failures())
             run.later = earlier
@@ -134,6 +136,7 @@ public actor SourceBackup {
         } catch {
             run.report.stoppedBy = CloakroomError(of: error)
         }
+        try? await journal.endExport()
         try? emptyFolder()
         return run.report
     }
@@ -191,6 +194,7 @@ public actor SourceBackup {
         // An export downloads what is only in iCloud, over any network.
         try requirements.check(await conditions.current())
         do {
+            try await journal.beginExport(of: photo)
             let file = try await source.file(of: photo, in: folder)
             run.page.files.append((photo, file))
             run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0

@@ -83,6 +83,33 @@ import Testing
         #expect(second.backedUp == 30 && second.stoppedBy == nil)
     }
 
+    @Test func `a photo whose export ends the process does not keep the others`() async throws {
+        let source = ListedSource(["a": "too large", "b": "two", "c": "three"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        // Here the process ends: nothing is cancelled.
+        let killed = try bench.backup(of: source)
+        async let first = killed.run()
+        await gate.arrival()
+        let next = try bench.backup(of: source)
+        async let second = next.run()
+        try await until { await source.attempted.count == 4 }
+        #expect(await source.attempted == ["a", "b", "c", "a"])
+        #expect(bench.isStored("two") && bench.isStored("three"))
+        await gate.open()
+        _ = await (first, second)
+    }
+
+    @Test func `a run that ends by itself has failed no export`() async throws {
+        let source = ListedSource(["a": "one", "b": "two"])
+        // While the first photo waits for its page.
+        await source.end(after: 1)
+        #expect(try await bench.backup(of: source).run().stoppedBy?.code == .unreachable)
+        let journal = try bench.journal()
+        try await journal.failUnendedExport()
+        #expect(try await journal.failures() == [])
+    }
+
     @Test func `two versions of a photo that fail are one that remains`() async throws {
         let source = ListedSource(["a": "one"])
         await source.add("a", "another", version: "2")
