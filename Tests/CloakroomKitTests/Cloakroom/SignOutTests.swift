@@ -132,6 +132,59 @@ import Testing
         #expect(cachedImages() == [])
     }
 
+    /// A worker whose credentials come when a test says so, and a photo to send with them.
+    private func sending(_ gate: Gate) async throws -> Cloakroom {
+        let http = ScriptedHTTP { request, _ in
+            let response = CloakroomBench.response(to: request)
+            return request.url.path.hasSuffix("sts-token") ? .held(gate, response) : response
+        }
+        let cloakroom = try cloakroom(of: "u_1", http)
+        try await cloakroom.outbox().add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        return cloakroom
+    }
+
+    private func callers(of cloakroom: Cloakroom) -> Int {
+        cloakroom.open.withLock { $0.signOut?.shared.callerCount ?? 0 }
+    }
+
+    @Test func `a second sign-out does not keep the first from sending`() async throws {
+        let gate = Gate()
+        let cloakroom = try await sending(gate)
+        let calls = (0..<2).map { _ in
+            Task { try await cloakroom.signOut(.afterSending(within: .seconds(20))) }
+        }
+        await gate.arrival()
+        try await until { callers(of: cloakroom) == 2 }
+        await gate.open()
+        for call in calls {
+            let report = try await call.value
+            #expect(report.sent == 1 && report.kept.isEmpty)
+        }
+    }
+
+    @Test func `a sign-out with another choice has its turn after the first`() async throws {
+        let gate = Gate()
+        let cloakroom = try await sending(gate)
+        let first = Task { try await cloakroom.signOut(.afterSending(within: .seconds(20))) }
+        await gate.arrival()
+        let second = Task { try await cloakroom.signOut(.discardingUnsent) }
+        try await until { callers(of: cloakroom) == 2 }
+        first.cancel()
+        await #expect(throws: CloakroomError.self) { try await first.value }
+        await gate.open()
+        let report = try await second.value
+        #expect(report.removed.isEmpty && report.kept.isEmpty)
+    }
+
+    @Test func `a sign-out whose only caller is cancelled sends nothing more, and ends`() async throws {
+        let cloakroom = try await sending(Gate())
+        let call = Task { try await cloakroom.signOut(.afterSending(within: .seconds(20))) }
+        try await until { callers(of: cloakroom) == 1 }
+        call.cancel()
+        #expect(try await call.value.kept.items == 1)
+        #expect(try await cloakroom.signOut(.discardingUnsent).removed.count == 1)
+    }
+
     @Test func `work of the schedule may sign the user out`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         _ = try cloakroom.outbox()
