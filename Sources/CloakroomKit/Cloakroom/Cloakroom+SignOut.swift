@@ -14,7 +14,8 @@ extension Cloakroom {
     ///
     /// - Parameter carrier: that of the queue, where this launch has not opened it: it ends what the system is sending.
     /// - Returns: when nothing is sent any more, and what became of the queue of uploads.
-    /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed. All the rest is done then, too. And
+    /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed, or the credentials could not be removed
+    ///   from their store. All the rest is done then, too: call it again before the user counts as signed out. And
     ///   ``CloakroomError/Code/cancelled`` for a caller that has left it to others.
     @discardableResult
     public func signOut(
@@ -55,7 +56,7 @@ extension Cloakroom {
             report = .failure(error)
         }
         await tokens.signOut()
-        await credentials.forget()
+        let leftCredentials = await credentials.forget()
         for images in parts.images { await images.close() }
         // Also what earlier launches left: images, and files that were made of photos to be sent.
         try? ImageCacheFolder(in: configuration.cacheFolder, owner: owner).removeAll()
@@ -63,6 +64,7 @@ extension Cloakroom {
         where SourceBackup.isFolder(name) {
             try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
+        if case .success = report, let leftCredentials { return .failure(leftCredentials) }
         return report
     }
 }

@@ -185,6 +185,24 @@ import Testing
         #expect(try await cloakroom.signOut(.discardingUnsent).removed.count == 1)
     }
 
+    @Test func `credentials that stay in their store are an error, and all the rest is done`() async throws {
+        let store = LockedStore()
+        var configuration = try bench.configuration()
+        configuration.credentialStore = { _, _ in store }
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
+        let images = try cloakroom.images()
+        _ = try await images.data(for: .url(try #require(URL(string: "https://cdn.example/a.bin"))))
+        _ = try await cloakroom.credentials.credentials()
+        try await until { await store.record != nil }
+        await #expect(throws: CloakroomError(.storeFailed, "locked")) {
+            try await cloakroom.signOut(.keepingUnsent)
+        }
+        #expect(await images.cachedBytes == 0)
+        await store.unlock()
+        try await cloakroom.signOut(.keepingUnsent)
+        #expect(await store.record == nil)
+    }
+
     @Test func `work of the schedule may sign the user out`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         _ = try cloakroom.outbox()
@@ -195,5 +213,20 @@ import Testing
             })
         #expect(await cloakroom.schedule.runDue().map(\.error) == [nil])
         #expect(reports.all == [OutboxSignOutReport()])
+    }
+}
+
+/// It loads and saves, and cannot be cleared, as a keychain that is locked.
+private actor LockedStore: CredentialStore {
+    private(set) var record: StoredCredentials?
+    private var isLocked = true
+
+    func unlock() { isLocked = false }
+    func load() -> StoredCredentials? { record }
+    func save(_ credentials: StoredCredentials) { record = credentials }
+
+    func clear() throws {
+        if isLocked { throw CloakroomError(.storeFailed, "locked") }
+        record = nil
     }
 }
