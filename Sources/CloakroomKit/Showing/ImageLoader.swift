@@ -170,14 +170,15 @@ public actor ImageLoader {
         try check(generation)
         let now = serverTime ?? runtime.wallClock()
         if let image = cache[place.id], image.hasEnded(at: now) {
-            // A device's clock that is ahead will be set right, and the image is shown again.
             if serverTime != nil { cache.discard(place.id.ending(at: image.end), now: now) }
             cache.remove(place.id)
         }
         // It says when its own message's image ends, and hides the same image from no other.
-        if let expiration, expiration <= now || cache.isDiscarded(place.id.ending(at: CachedImage.seconds(expiration)))
-        {
-            throw Self.ended
+        if let expiration {
+            let id = place.id.ending(at: CachedImage.seconds(expiration))
+            // A device's clock that is ahead will be set right, and the image is shown again.
+            if let serverTime, expiration <= serverTime { cache.discard(id, now: now) }
+            if expiration <= now || cache.isDiscarded(id) { throw Self.ended }
         }
         if !cache.isDiscarded(place.id) {
             let isEnded = try await isEnded(place)
