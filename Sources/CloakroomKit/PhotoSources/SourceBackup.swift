@@ -231,7 +231,7 @@ public actor SourceBackup {
         run.page = Page()
         run.lookups += page.photos.count
         if run.listing == nil, run.lookups > Self.lookups { run.listing = try await list() }
-        let outcome = await backup.backUp(page.files.map(\.url), with: run.listing)
+        let outcome = await backup.backUp(page.files.map(\.url), with: &run.listing)
         run.report.add(outcome)
         let errors = Dictionary(outcome.failures.map { ($0.file.path, $0.error) }) { first, _ in first }
         var stored: [SourcePhoto] = []

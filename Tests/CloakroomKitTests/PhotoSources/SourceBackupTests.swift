@@ -219,6 +219,14 @@ import Testing
         #expect(report.backedUp == 1 && report.isComplete)
     }
 
+    @Test func `equal photos of two pages are sent once`() async throws {
+        var content = Dictionary(uniqueKeysWithValues: (10..<50).map { ("\($0)", "photo \($0)") })
+        content["49"] = content["10"]
+        let report = try await backup(of: ListedSource(content)).run()
+        #expect(report.backedUp == 39 && report.alreadyThere == 1)
+        #expect(server.count(.putObject) == 39)
+    }
+
     @Test func `a run that ends early asks for the same changes again, and stores nothing twice`() async throws {
         let content = Dictionary(uniqueKeysWithValues: (0..<100).map { ("\($0)", "photo \($0)") })
         let source = ListedSource(content)
