@@ -111,8 +111,11 @@ public class PHAssetResource: NSObject, @unchecked Sendable {
     public class func assetResources(for asset: PHAsset) -> [PHAssetResource] { never() }
 }
 
+public typealias PHAssetResourceProgressHandler = (Double) -> Void
+
 public class PHAssetResourceRequestOptions: NSObject {
     public var isNetworkAccessAllowed: Bool = false
+    public var progressHandler: PHAssetResourceProgressHandler?
 }
 
 public typealias PHAssetResourceDataRequestID = Int32

@@ -77,6 +77,8 @@
             do {
                 // Not `writeData`, which goes on when the task is cancelled.
                 try await DeliveredFile.write(to: file) { receive, end in
+                    // What is downloaded from iCloud may come when all of it has arrived.
+                    options.progressHandler = { _ in receive(Data()) }
                     let request = PHAssetResourceManager.default().requestData(
                         for: resource, options: options, dataReceivedHandler: receive, completionHandler: end)
                     return { PHAssetResourceManager.default().cancelDataRequest(request) }

@@ -8,7 +8,8 @@ public protocol PhotoSource: Sendable {
     ///   is of no use any more.
     func changes(since token: Data?) async throws -> PhotoChanges
 
-    /// The bytes of one photo, as they are. It ends soon when its task is cancelled.
+    /// The bytes of one photo, as they are. It ends soon when its task is cancelled, and with an error when it makes no progress:
+    /// the run waits for it.
     ///
     /// - Parameters:
     ///   - photo: of ``changes(since:)``.
