@@ -1,17 +1,30 @@
+import Foundation
+
 /// A run that several callers of one actor wait for.
 ///
 /// A caller whose task is cancelled leaves it to the others. When the last one leaves, the run is cancelled, and that caller
 /// waits for its end. A cancelled run is not to be joined: a caller that comes meanwhile waits for its end, and begins another.
+///
+/// What the run itself calls does not wait for it: neither would end.
 final class SharedRun<Value: Sendable>: Sendable {
     private let task: Task<Value, Never>
     private let callers = Locked(0)
+    private let id: UUID
 
-    init(_ work: @escaping @Sendable () async -> Value) { task = Task { await work() } }
+    init(_ work: @escaping @Sendable () async -> Value) {
+        let id = UUID()
+        self.id = id
+        task = Task { await CurrentRuns.ids.withValue(CurrentRuns.ids.get().union([id])) { await work() } }
+    }
+
+    /// Whether the caller is part of the run.
+    var isCurrent: Bool { CurrentRuns.ids.get().contains(id) }
 
     /// Joins the run.
     ///
-    /// - Returns: what came of it; `nil` for a caller that has left it to others.
+    /// - Returns: what came of it; `nil` for a caller that has left it to others, or is part of it.
     func value() async -> Value? {
+        if isCurrent { return nil }
         callers.withLock { $0 += 1 }
         let (values, waiting) = AsyncStream<Value>.makeStream()
         Task { [task] in
@@ -30,7 +43,8 @@ final class SharedRun<Value: Sendable>: Sendable {
 
     /// How many wait for it.
     var callerCount: Int { callers.withLock { $0 } }
-    var isCancelled: Bool { task.isCancelled }
+    /// Whether a caller has to wait for its end, and to begin another.
+    var isCancelled: Bool { task.isCancelled && !isCurrent }
 
     /// Cancels it, whatever its callers, and waits for its end.
     func cancel() async {
@@ -38,5 +52,12 @@ final class SharedRun<Value: Sendable>: Sendable {
         await end()
     }
 
-    func end() async { _ = await task.value }
+    func end() async {
+        if !isCurrent { _ = await task.value }
+    }
+}
+
+private enum CurrentRuns {
+    /// Of the runs that the task is part of.
+    static let ids = TaskLocal<Set<UUID>>(wrappedValue: [])
 }

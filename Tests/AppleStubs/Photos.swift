@@ -58,6 +58,7 @@ public class PHPersistentChangeToken: NSObject, NSSecureCoding, @unchecked Senda
 public class PHPersistentObjectChangeDetails: NSObject {
     public var insertedLocalIdentifiers: Set<String> { never() }
     public var updatedLocalIdentifiers: Set<String> { never() }
+    public var deletedLocalIdentifiers: Set<String> { never() }
 }
 
 public class PHPersistentChange: NSObject {
@@ -72,6 +73,7 @@ public class PHPhotoLibrary: NSObject, @unchecked Sendable {
     public class func shared() -> PHPhotoLibrary { never() }
     public class func requestAuthorization(for accessLevel: PHAccessLevel) async -> PHAuthorizationStatus { never() }
     public class func authorizationStatus(for accessLevel: PHAccessLevel) -> PHAuthorizationStatus { never() }
+    public var unavailabilityReason: (any Swift.Error)? { never() }
     public var currentChangeToken: PHPersistentChangeToken { never() }
     public func fetchPersistentChanges(since token: PHPersistentChangeToken) throws -> PHPersistentChangeFetchResult {
         never()
@@ -109,8 +111,11 @@ public class PHAssetResource: NSObject, @unchecked Sendable {
     public class func assetResources(for asset: PHAsset) -> [PHAssetResource] { never() }
 }
 
+public typealias PHAssetResourceProgressHandler = (Double) -> Void
+
 public class PHAssetResourceRequestOptions: NSObject {
     public var isNetworkAccessAllowed: Bool = false
+    public var progressHandler: PHAssetResourceProgressHandler?
 }
 
 public typealias PHAssetResourceDataRequestID = Int32

@@ -103,6 +103,10 @@ import Testing
                 CREATE TABLE failure (id TEXT NOT NULL PRIMARY KEY, version TEXT NOT NULL, name TEXT NOT NULL) WITHOUT ROWID;
                 CREATE TABLE source (id INTEGER PRIMARY KEY CHECK (id = 1), token BLOB NOT NULL);
                 """, owner, "ALTER TABLE failure ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0",
+                """
+                CREATE TABLE export (id INTEGER PRIMARY KEY CHECK (id = 1), photo TEXT NOT NULL, version TEXT NOT NULL,
+                    name TEXT NOT NULL)
+                """,
             ],
             row: "INSERT INTO photo VALUES ('a.bin', '1')",
             read: { file, unnamed in

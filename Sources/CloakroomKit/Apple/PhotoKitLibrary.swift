@@ -12,12 +12,16 @@
 
     /// The library of this device, by PhotoKit.
     struct PhotoKitLibrary: PhotoLibraryReader {
-        func access() async -> PhotoLibraryAccess {
+        func access() async throws -> PhotoLibraryAccess {
+            let access: PhotoLibraryAccess
             switch PHPhotoLibrary.authorizationStatus(for: .readWrite) {
-            case .authorized: .all
-            case .limited: .limited
-            default: .none
+            case .authorized: access = .all
+            case .limited: access = .limited
+            default: return .none
             }
+            // Such as while its volume is not mounted: all fetches find nothing then.
+            guard PHPhotoLibrary.shared().unavailabilityReason == nil else { throw CloakroomError.unreadableLibrary }
+            return access
         }
 
         func token() async throws -> Data {
@@ -31,13 +35,14 @@
                 let token = try? NSKeyedUnarchiver.unarchivedObject(ofClass: PHPersistentChangeToken.self, from: token)
             else { return nil }
             do {
-                var changed: Set<String> = []
+                var (changed, deleted): (Set<String>, Set<String>) = ([], [])
                 for change in try PHPhotoLibrary.shared().fetchPersistentChanges(since: token) {
                     let details = try change.changeDetails(for: .asset)
                     changed.formUnion(details.insertedLocalIdentifiers)
                     changed.formUnion(details.updatedLocalIdentifiers)
+                    deleted.formUnion(details.deletedLocalIdentifiers)
                 }
-                return changed.sorted()
+                return changed.subtracting(deleted).sorted()
             } catch let error as PHPhotosError
                 where [.persistentChangeTokenExpired, .persistentChangeDetailsUnavailable].contains(error.code)
             {
@@ -64,13 +69,16 @@
         @concurrent func write(_ kind: LibraryAsset.Kind, of id: String, to file: URL) async throws {
             let resources = Self.asset(id).map { PHAssetResource.assetResources(for: $0) } ?? []
             guard let resource = resources.first(where: { LibraryAsset.Kind($0.type) == kind }) else {
-                throw CloakroomError(.noSuchObject, "the photo is not in the library any more")
+                // It was there just now; whether it was deleted shows the next time.
+                throw CloakroomError.unreadableLibrary
             }
             let options = PHAssetResourceRequestOptions()
             options.isNetworkAccessAllowed = true
             do {
                 // Not `writeData`, which goes on when the task is cancelled.
                 try await DeliveredFile.write(to: file) { receive, end in
+                    // What is downloaded from iCloud may come when all of it has arrived.
+                    options.progressHandler = { _ in receive(Data()) }
                     let request = PHAssetResourceManager.default().requestData(
                         for: resource, options: options, dataReceivedHandler: receive, completionHandler: end)
                     return { PHAssetResourceManager.default().cancelDataRequest(request) }

@@ -96,12 +96,14 @@ public struct PhotoBackup: Sendable {
 
     /// Some of many files.
     ///
-    /// - Parameter listing: of before; `nil` to look for each of them.
-    func backUp(_ files: [URL], with listing: BackupListing?) async -> BackupReport {
+    /// - Parameter listing: of before, and then with what was stored; `nil` to look for each of them.
+    func backUp(_ files: [URL], with listing: inout BackupListing?) async -> BackupReport {
         let files = await Self.files(files)
         let run = BackupRun(files, maximumConsecutiveFailures: options.maximumConsecutiveFailures, observer: nil)
         if let listing { await run.begin(with: listing) }
-        return await complete(run, fileCount: files.paths.count)
+        let report = await complete(run, fileCount: files.paths.count)
+        listing = await run.listing
+        return report
     }
 
     private func complete(_ run: BackupRun, fileCount: Int) async -> BackupReport {

@@ -6,20 +6,46 @@ extension Cloakroom {
     ///
     /// ``Outbox/unsent()`` says beforehand what there is to decide about. Call this while the user's token is still valid, and
     /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress
-    /// are the app's own tasks: cancel them first. Afterwards no part of this sends a request with a token or with credentials,
-    /// also when another user has signed in.
+    /// are the app's own tasks: cancel them first. Work of the ``schedule`` may call this, and is the last then. Afterwards no
+    /// part of this sends a request with a token or with credentials, also when another user has signed in.
+    ///
+    /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards. When the tasks of
+    /// all callers are cancelled, nothing more is sent, and the rest is done all the same.
     ///
     /// - Parameter carrier: that of the queue, where this launch has not opened it: it ends what the system is sending.
     /// - Returns: when nothing is sent any more, and what became of the queue of uploads.
-    /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed. All the rest is done then, too.
+    /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed, or the credentials could not be removed
+    ///   from their store. All the rest is done then, too: call it again before the user counts as signed out. And
+    ///   ``CloakroomError/Code/cancelled`` for a caller that has left it to others.
     @discardableResult
     public func signOut(
         _ unsent: OutboxSignOut, carrier: (any TransferCarrier)? = nil
     ) async throws -> OutboxSignOutReport {
-        let parts = open.withLock { parts in
-            defer { parts = OpenParts() }
-            return parts
+        while true {
+            let signOut = open.withLock { parts in
+                let signOut = parts.signOut ?? .init(unsent: unsent, shared: SharedRun { await end(unsent, carrier) })
+                parts.signOut = signOut
+                return signOut
+            }
+            if signOut.shared.isCancelled {
+                await signOut.shared.end()
+                continue
+            }
+            guard let report = await signOut.shared.value() else { throw CloakroomError.cancelled }
+            if signOut.unsent == unsent { return try report.get() }
         }
+    }
+
+    private func end(
+        _ unsent: OutboxSignOut, _ carrier: (any TransferCarrier)?
+    ) async -> Result<OutboxSignOutReport, any Error> {
+        let parts = open.withLock { parts in
+            let found = parts
+            parts = OpenParts()
+            parts.signOut = found.signOut
+            return found
+        }
+        defer { open.withLock { $0.signOut = nil } }
         await schedule.close()
         for renewals in parts.renewals { await renewals.cancel() }
         let report: Result<OutboxSignOutReport, any Error>
@@ -30,14 +56,15 @@ extension Cloakroom {
             report = .failure(error)
         }
         await tokens.signOut()
-        await credentials.forget()
-        for images in parts.images { await images.removeAll() }
+        let leftCredentials = await credentials.forget()
+        for images in parts.images { await images.close() }
         // Also what earlier launches left: images, and files that were made of photos to be sent.
         try? ImageCacheFolder(in: configuration.cacheFolder, owner: owner).removeAll()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         where SourceBackup.isFolder(name) {
             try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
-        return try report.get()
+        if case .success = report, let leftCredentials { return .failure(leftCredentials) }
+        return report
     }
 }

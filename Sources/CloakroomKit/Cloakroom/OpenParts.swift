@@ -3,4 +3,11 @@ struct OpenParts {
     var outbox: Outbox?
     var images: [ImageLoader] = []
     var renewals: [AssetRenewalManager] = []
+    /// In progress.
+    var signOut: SignOut?
+
+    struct SignOut {
+        let unsent: OutboxSignOut
+        let shared: SharedRun<Result<OutboxSignOutReport, any Error>>
+    }
 }

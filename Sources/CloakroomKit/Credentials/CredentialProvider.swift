@@ -99,11 +99,13 @@ public actor CredentialProvider {
     }
 
     /// For signing out: forgets everything, in memory and in the store, and cancels the request in flight, so that it stores
-    /// nothing afterwards. When this returns, nothing is left.
+    /// nothing afterwards. When this returns `nil`, nothing is left.
     ///
     /// Remove the vendor's token first: a later call of ``credentials()`` sends a new request.
     /// Waiting callers get ``CloakroomError/Code/cancelled``.
-    public func forget() async {
+    ///
+    /// - Returns: why they are in the store still, where the next launch finds them, such as that it is locked: call this again.
+    @discardableResult public func forget() async -> CloakroomError? {
         held = nil
         serverTime = nil
         pause = RefreshBackoff()
@@ -111,7 +113,7 @@ public actor CredentialProvider {
         hasLoaded = true
         ongoingRefresh?.task?.cancel()
         completeRefresh(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
-        await store.clear()?.end()
+        return await store.clear()?.end()
     }
 
     /// For the package's own S3 client.

@@ -1,29 +1,39 @@
+import CloakroomAWS
 import Foundation
 
 /// A file whose bytes come by callbacks, such as from PhotoKit.
 enum DeliveredFile {
-    /// Called with the next bytes, not twice at once.
+    /// Called with the next bytes, or with none where others have arrived that come later.
     typealias Receive = @Sendable (Data) -> Void
     /// Called once, when all bytes have come or an error has ended the delivery.
     typealias End = @Sendable ((any Error)?) -> Void
+
+    /// For how long a delivery may make no progress.
+    static let idleTimeout = Duration.seconds(300)
+    /// It is looked at so often meanwhile, and each look counts as one, however long the process was suspended before it.
+    private static let looks = 10
 
     /// Writes what is delivered, until the end; a cancelled task does not wait for it.
     ///
     /// - Parameters:
     ///   - url: where no file is.
     ///   - begin: begins the delivery, and returns what cancels it.
-    /// - Throws: what ended the delivery, ``CloakroomError/Code/diskFull`` and ``CloakroomError/Code/unwritableFile``, and
-    ///   `CancellationError`. The file may have some of the bytes then.
+    /// - Throws: what ended the delivery, ``CloakroomError/Code/timedOut`` when it makes no progress,
+    ///   ``CloakroomError/Code/diskFull`` and ``CloakroomError/Code/unwritableFile``, and `CancellationError`. The file may have
+    ///   some of the bytes then.
     static func write(
-        to url: URL, _ begin: (_ receive: @escaping Receive, _ end: @escaping End) -> () -> Void
+        to url: URL, runtime: RuntimeDependencies = RuntimeDependencies(),
+        _ begin: (_ receive: @escaping Receive, _ end: @escaping End) -> () -> Void
     ) async throws {
         guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
             throw CloakroomError.file("making", url)
         }
         let file = try TransportFile(writing: url)
         let byteCount = Locked(Int64(0))
+        let progress = Locked(0)
         let (delivery, ending) = AsyncThrowingStream<Void, any Error>.makeStream()
         let receive: Receive = { bytes in
+            progress.withLock { $0 += 1 }
             do {
                 try byteCount.withLock { count in
                     try bytes.withUnsafeBytes { try file.write($0, at: count) }
@@ -34,6 +44,17 @@ enum DeliveredFile {
             }
         }
         let cancel = begin(receive) { ending.finish(throwing: $0) }
+        let watch = Task {
+            var (seen, idleLooks) = (0, 0)
+            while idleLooks < looks {
+                try await runtime.sleep(idleTimeout / looks)
+                let now = progress.withLock { $0 }
+                idleLooks = now == seen ? idleLooks + 1 : 0
+                seen = now
+            }
+            ending.finish(throwing: CloakroomError(.timedOut, "nothing more came of \(url.lastPathComponent)"))
+        }
+        defer { watch.cancel() }
         do {
             for try await _ in delivery {}
             try Task.checkCancellation()

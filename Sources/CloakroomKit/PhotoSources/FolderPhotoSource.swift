@@ -40,6 +40,7 @@ public struct FolderPhotoSource: PhotoSource {
         guard lstat(file.path, &status) == 0 else {
             // Of what cannot be looked at, the read says why.
             guard errno == ENOENT || errno == ENOTDIR else { return file }
+            try await checkDeleted(file)
             throw CloakroomError(.noSuchObject, "\(photo.id) is not in the folder any more")
         }
         guard !status.isFolder else {
@@ -49,6 +50,17 @@ public struct FolderPhotoSource: PhotoSource {
             throw CloakroomError(.noSuchObject, "\(photo.id) is a folder")
         }
         return file
+    }
+
+    /// - Throws: ``CloakroomError/Code/unreadableFile`` for a file that was not found, and may be there.
+    @concurrent private func checkDeleted(_ file: URL) async throws(CloakroomError) {
+        // On a disk that was unplugged no file is found.
+        guard let stream = opendir(folder.path) else { throw .unreadable(folder.path, errno) }
+        closedir(stream)
+        let names = try? FolderWalk(includesHiddenFiles: true).names(in: file.deletingLastPathComponent().path)
+        if names?.contains(file.lastPathComponent) == true {
+            throw CloakroomError(.unreadableFile, "\(file.path) cannot be found by this name: it is not UTF-8")
+        }
     }
 
     @concurrent private func walk() async throws(CloakroomError) -> (

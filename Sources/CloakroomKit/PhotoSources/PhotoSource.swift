@@ -8,7 +8,8 @@ public protocol PhotoSource: Sendable {
     ///   is of no use any more.
     func changes(since token: Data?) async throws -> PhotoChanges
 
-    /// The bytes of one photo, as they are. It ends soon when its task is cancelled.
+    /// The bytes of one photo, as they are. It ends soon when its task is cancelled, and with an error when it makes no progress:
+    /// the run waits for it.
     ///
     /// - Parameters:
     ///   - photo: of ``changes(since:)``.
@@ -16,7 +17,7 @@ public protocol PhotoSource: Sendable {
     /// - Returns: a file of that folder, or one of the source's own, which stays as it is.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` when the photo was deleted meanwhile; after
     ///   ``CloakroomError/Code/diskFull`` once more, when the files that wait in the folder are stored. The next photo is
-    ///   exported after most others, too; several in a row end the run.
+    ///   exported after most others, too; several in a row end the run, and after 64 all others do.
     func file(of photo: SourcePhoto, in folder: URL) async throws -> URL
 }
 

@@ -10,8 +10,9 @@ public import Foundation
 /// ```
 ///
 /// A run can end at any point, even by a kill: what is stored is in the journal, and the source is asked for later changes only
-/// once all earlier ones are stored, or recorded as failed. What failed, and what a run was exporting when it was cancelled, is
-/// attempted again after what is new, so that no photo keeps the others. Photos that the source has no more stay in the bucket.
+/// once all earlier ones are stored, or recorded as failed. What failed, and what a run was exporting when it was cancelled or
+/// its process ended, is attempted again after what is new, so that no photo keeps the others. A run whose exports all fail
+/// ends. Photos that the source has no more stay in the bucket.
 public actor SourceBackup {
     private let source: any PhotoSource
     private let backup: PhotoBackup
@@ -33,10 +34,12 @@ public actor SourceBackup {
     private let pageByteCount: Int64
     /// After so many that were looked for one by one, the user's photos in S3 are listed.
     private static let lookups = 256
-    /// Of what failed in earlier runs, so many are attempted again by one run.
+    /// Of what failed in earlier runs, one run attempts photos again until so many have failed once more.
     private static let retries = 64
     /// After so many exports in a row that failed because of the network, the run ends.
     private static let maximumConsecutiveFailures = 8
+    /// After so many that failed for whatever reason, too: it is the source that fails, not each of its photos.
+    private static let maximumConsecutiveFailuresOfAny = 64
 
     /// - Parameters:
     ///   - client: over networks that cost nothing, unless the user allows more.
@@ -107,6 +110,7 @@ public actor SourceBackup {
         var run = Run()
         do {
             try emptyFolder()
+            try await journal.failUnendedExport()
             let token = try await journal.token()
             let earlier = Set(try await journal.failures())
             run.later = earlier
@@ -119,15 +123,20 @@ public actor SourceBackup {
             run.later = []
             // Without those that were stored, or failed again, as another version.
             let failures = try await journal.failures().filter { earlier.contains($0) }
-            for photo in failures.prefix(Self.retries) {
+            let failedBefore = run.failed.count
+            // That these fail in a row says nothing of the source.
+            run.consecutiveFailures = ConsecutiveFailures(most: Self.maximumConsecutiveFailures)
+            for photo in failures where run.failed.count < failedBefore + Self.retries {
                 try await add(photo, to: &run)
                 // None waits for the export of another, which may fail once more.
                 try await finishPage(&run)
             }
-            run.report.remaining = try await journal.failures().count - run.report.failures.count
+            let failed = run.failed
+            run.report.remaining = try await journal.failures().count { !failed.contains($0.id) }
         } catch {
             run.report.stoppedBy = CloakroomError(of: error)
         }
+        try? await journal.endExport()
         try? emptyFolder()
         return run.report
     }
@@ -142,7 +151,8 @@ public actor SourceBackup {
         var failed: Set<String> = []
         /// Which failed in earlier runs: what is new comes first.
         var later: Set<SourcePhoto> = []
-        var consecutiveFailures = ConsecutiveFailures(most: SourceBackup.maximumConsecutiveFailures)
+        var consecutiveFailures = ConsecutiveFailures(
+            most: SourceBackup.maximumConsecutiveFailures, ofAny: SourceBackup.maximumConsecutiveFailuresOfAny)
     }
 
     /// Photos that were exported to be stored together, and those that could not be.
@@ -184,6 +194,7 @@ public actor SourceBackup {
         // An export downloads what is only in iCloud, over any network.
         try requirements.check(await conditions.current())
         do {
+            try await journal.beginExport(of: photo)
             let file = try await source.file(of: photo, in: folder)
             run.page.files.append((photo, file))
             run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
@@ -220,7 +231,7 @@ public actor SourceBackup {
         run.page = Page()
         run.lookups += page.photos.count
         if run.listing == nil, run.lookups > Self.lookups { run.listing = try await list() }
-        let outcome = await backup.backUp(page.files.map(\.url), with: run.listing)
+        let outcome = await backup.backUp(page.files.map(\.url), with: &run.listing)
         run.report.add(outcome)
         let errors = Dictionary(outcome.failures.map { ($0.file.path, $0.error) }) { first, _ in first }
         var stored: [SourcePhoto] = []

@@ -46,10 +46,34 @@ public actor SourceJournal {
     /// Photos that could not be stored, and that the source may not name again; first those that were attempted longest ago.
     func failures() throws(CloakroomError) -> [SourcePhoto] {
         try file.perform { database throws(SQLiteError) in
-            try database.rows("SELECT id, version, name FROM failure ORDER BY attempt, id") { row in
-                SourcePhoto(id: row.text(0), version: row.text(1), fileName: row.text(2))
-            }
+            try database.rows("SELECT id, version, name FROM failure ORDER BY attempt, id", read: Self.photo)
         }
+    }
+
+    /// Notes which photo is being exported, in place of the last one: the export may end the process.
+    func beginExport(of photo: SourcePhoto) throws(CloakroomError) {
+        try file.perform { database throws(SQLiteError) in
+            try database.run(
+                "INSERT OR REPLACE INTO export (id, photo, version, name) VALUES (1, ?, ?, ?)",
+                [.text(photo.id), .text(photo.version), .text(photo.fileName)])
+        }
+    }
+
+    /// Nothing is being exported any more.
+    func endExport() throws(CloakroomError) {
+        try file.perform { database throws(SQLiteError) in try database.run("DELETE FROM export") }
+    }
+
+    /// Counts what was being exported when the process ended as failed.
+    func failUnendedExport() throws(CloakroomError) {
+        let photo = try file.perform { database throws(SQLiteError) in
+            try database.first("SELECT photo, version, name FROM export", read: Self.photo)
+        }
+        if let photo { try save(stored: [], gone: [], failed: [photo]) }
+    }
+
+    private static func photo(_ row: borrowing SQLiteRow) -> SourcePhoto {
+        SourcePhoto(id: row.text(0), version: row.text(1), fileName: row.text(2))
     }
 
     func isStored(_ photo: SourcePhoto) throws(CloakroomError) -> Bool {
@@ -60,6 +84,8 @@ public actor SourceJournal {
         }
     }
 
+    /// Nothing is being exported any more, either.
+    ///
     /// - Parameters:
     ///   - stored: they are, in S3.
     ///   - gone: the source has them no more.
@@ -82,6 +108,7 @@ public actor SourceJournal {
                         """,
                         [.text(photo.id), .text(photo.version), .text(photo.fileName)])
                 }
+                try database.run("DELETE FROM export")
             }
         }
     }
@@ -97,6 +124,10 @@ public actor SourceJournal {
             RecordsFile.ownerTable,
             // Counts up with each that fails.
             "ALTER TABLE failure ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0",
+            """
+            CREATE TABLE export (id INTEGER PRIMARY KEY CHECK (id = 1), photo TEXT NOT NULL, version TEXT NOT NULL,
+                name TEXT NOT NULL)
+            """,
         ],
-        tables: ["photo", "failure", "source"])
+        tables: ["photo", "failure", "source", "export"])
 }

@@ -88,17 +88,18 @@ public actor WorkSchedule {
         }
     }
 
-    /// Cancels what is in progress, and returns when it has ended; for signing out.
+    /// Cancels what is in progress, and returns when it has ended; for signing out. Work that calls it is cancelled, too, and not
+    /// waited for.
     public func cancel() async { await ongoing?.cancel() }
 
     /// How many wait for what is in progress.
     var callerCount: Int { ongoing?.callerCount ?? 0 }
 
-    /// The same for good: nothing is begun any more.
+    /// The same for good: nothing is begun any more. Work that calls it goes on to its own end.
     func close() async {
         isClosed = true
         works = []
-        await cancel()
+        if ongoing?.isCurrent != true { await cancel() }
     }
 
     // MARK: Doing

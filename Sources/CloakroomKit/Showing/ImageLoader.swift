@@ -46,6 +46,9 @@ public actor ImageLoader {
     private var flights: [ImageID: Flight] = [:]
     private var failures: [ImageID: Failure] = [:]
     private var lastNumber: UInt64 = 0
+    /// Of what was removed as a whole; a call that began before is at its end.
+    private var generation = 0
+    private var isClosed = false
 
     /// - Parameters:
     ///   - folder: for the caches of all users, each in a folder of its own; made where there is none. It belongs where
@@ -123,12 +126,19 @@ public actor ImageLoader {
         for key in objectKeys { discard(Place.id(ofObject: key)) }
     }
 
-    /// For signing out: removes all that is cached, and ends the requests that are on their way with
-    /// ``CloakroomError/Code/cancelled``.
+    /// For signing out: removes all that is cached, and ends the calls that are on their way with
+    /// ``CloakroomError/Code/cancelled``. Later calls cache again.
     public func removeAll() {
+        generation += 1
         for id in Array(flights.keys) { end(id, with: .failure(.cancelled)) }
         failures = [:]
         cache.removeAll()
+    }
+
+    /// The same for good: later calls cache nothing.
+    func close() {
+        isClosed = true
+        removeAll()
     }
 
     /// How many bytes are cached.
@@ -155,24 +165,36 @@ public actor ImageLoader {
     }
 
     private func checkIsShown(_ place: Place, until expiration: Date?) async throws(CloakroomError) {
+        let generation = generation
         let serverTime = await serverClock?.current
+        try check(generation)
         let now = serverTime ?? runtime.wallClock()
         if let image = cache[place.id], image.hasEnded(at: now) {
-            // A device's clock that is ahead will be set right, and the image is shown again.
             if serverTime != nil { cache.discard(place.id.ending(at: image.end), now: now) }
             cache.remove(place.id)
         }
         // It says when its own message's image ends, and hides the same image from no other.
-        if let expiration, expiration <= now || cache.isDiscarded(place.id.ending(at: CachedImage.seconds(expiration)))
-        {
-            throw Self.ended
+        if let expiration {
+            let id = place.id.ending(at: CachedImage.seconds(expiration))
+            // A device's clock that is ahead will be set right, and the image is shown again.
+            if let serverTime, expiration <= serverTime { cache.discard(id, now: now) }
+            if expiration <= now || cache.isDiscarded(id) { throw Self.ended }
         }
-        if !cache.isDiscarded(place.id), try await isEnded(place) {
-            removeEnded(place.id)
-            throw Self.ended
+        if !cache.isDiscarded(place.id) {
+            let isEnded = try await isEnded(place)
+            try check(generation)
+            if isEnded {
+                removeEnded(place.id)
+                throw Self.ended
+            }
         }
         // It may have been discarded during that look.
         if cache.isDiscarded(place.id) { throw Self.ended }
+    }
+
+    /// To be called after each suspension: nothing that comes later is of what was removed.
+    private func check(_ generation: Int) throws(CloakroomError) {
+        guard generation == self.generation else { throw .cancelled }
     }
 
     private func isEnded(_ place: Place) async throws(CloakroomError) -> Bool {
@@ -255,6 +277,7 @@ public actor ImageLoader {
         guard Int64(data.count) <= settings.maximumCacheBytes, !data.isEmpty else {
             return .failure(CloakroomError(.bodyTooLarge, "the image has \(data.count) bytes, and is not cached"))
         }
+        if isClosed { return .failure(CloakroomError(.cancelled, "the user has signed out, and nothing is cached")) }
         if let reason = flights[place.id]?.reasonNotToCache { return .failure(reason) }
         do {
             let (image, temporary) = try await Self.write(

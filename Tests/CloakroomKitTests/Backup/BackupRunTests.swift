@@ -28,7 +28,7 @@ import Testing
         let (run, paths) = try await run()
         for path in paths.dropFirst() { #expect(await run.claim(digest, byteCount: 8, path: path).isLater) }
         #expect(await run.next() == nil)
-        await run.store(digest)
+        await run.store(digest, byteCount: 8)
         for _ in 1...2 {
             let path = try #require(await run.next())
             #expect(await run.claim(digest, byteCount: 8, path: path).isThere)

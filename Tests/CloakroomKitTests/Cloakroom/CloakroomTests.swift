@@ -1,4 +1,3 @@
-import CloakroomCrypto
 import CloakroomKitTestSupport
 import Foundation
 import Testing
@@ -6,52 +5,22 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct CloakroomTests {
-    private let folder: TemporaryFolder
+    private let bench: CloakroomBench
+    private var folder: TemporaryFolder { bench.folder }
     /// Vends, and has what is read with the credentials.
-    private let http = Self.service()
+    private var http: ScriptedHTTP { bench.http }
 
-    /// - Parameter vended: fields beside the credentials.
-    private static func service(vended fields: String = "") -> ScriptedHTTP {
-        ScriptedHTTP { request, _ in Self.response(to: request, vended: fields) }
-    }
+    init() throws { bench = try CloakroomBench() }
 
-    private static func response(to request: HTTPRequest, vended fields: String) -> ScriptedHTTP.Step {
-        guard request.url.path.hasSuffix("sts-token") else {
-            guard request.method == "PUT" else {
-                return .response(404, [], Data("<Error><Code>NoSuchKey</Code></Error>".utf8))
-            }
-            let md5 = request.fields.first { $0.name.lowercased() == "content-md5" }
-            let bytes = Data(base64Encoded: md5?.value ?? "") ?? Data()
-            return .response(200, [("ETag", "\"\(Array(bytes).hexadecimal)\"")])
-        }
-        let end = Date().addingTimeInterval(3_600).formatted(.iso8601)
-        return .json(
-            200,
-            #"""
-            {"credentials":{"accessKeyId":"ASIA0","secretAccessKey":"s","sessionToken":"t","expiration":"\#(end)"},\#
-            "region":"eu-central-1","bucket":"photos"\#(fields)}
-            """#)
-    }
-
-    init() throws { folder = try TemporaryFolder() }
-
-    private func configuration(_ http: ScriptedHTTP? = nil) throws -> Cloakroom.Configuration {
-        let http = http ?? self.http
-        var configuration = Cloakroom.Configuration(
-            endpoint: try #require(URL(string: "https://api.example")), transport: http, backgroundTransport: http)
-        configuration.folder = folder.url.appendingPathComponent("state")
-        configuration.cacheFolder = folder.url.appendingPathComponent("cache")
-        configuration.assetBaseURLs = [try #require(URL(string: "https://cdn.example"))]
-        return configuration
-    }
+    private func configuration() throws -> Cloakroom.Configuration { try bench.configuration() }
 
     private func cloakroom(of user: String, _ http: ScriptedHTTP? = nil) throws -> Cloakroom {
-        try Cloakroom(configuration: configuration(http), user: user) { _ in "token" }
+        try bench.cloakroom(of: user, http)
     }
 
     private func connected(_ http: ScriptedHTTP) async throws -> Cloakroom {
         try await .connected(
-            configuration: configuration(http), user: "u_1", tokens: ClosureTokenProvider { "token" })
+            configuration: bench.configuration(http), user: "u_1", tokens: ClosureTokenProvider { "token" })
     }
 
     @Test func `making one sends nothing`() async throws {
@@ -147,7 +116,7 @@ import Testing
     private static let elsewhere = #","userId":"u_1","prefixes":{"photos":"eu/u_1/originals/"}"#
 
     @Test func `photos are where the worker's credentials open the bucket`() async throws {
-        let http = Self.service(vended: Self.elsewhere)
+        let http = CloakroomBench.service(vended: Self.elsewhere)
         let cloakroom = try await connected(http)
         #expect(cloakroom.layout.photos == "eu/u_1/originals/")
         let backedUp = try folder.write("a.heic", Data("a photo".utf8))
@@ -161,28 +130,18 @@ import Testing
     }
 
     @Test func `an app that starts without a network has the layout of the last time`() async throws {
-        let first = try await connected(Self.service(vended: Self.elsewhere))
+        let first = try await connected(CloakroomBench.service(vended: Self.elsewhere))
         await first.credentials.forget()
         let offline = ScriptedHTTP { _, _ in .failure(.unreachable) }
         #expect(try await connected(offline).layout == first.layout)
     }
 
     @Test func `the layout of the last time does not hide another user's credentials`() async throws {
-        _ = try await connected(Self.service(vended: Self.elsewhere)).credentials.forget()
-        let another = Self.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)
+        _ = try await connected(CloakroomBench.service(vended: Self.elsewhere)).credentials.forget()
+        let another = CloakroomBench.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)
         await #expect {
             _ = try await connected(another)
         } throws: { ($0 as? CloakroomError)?.code == .storeOwnerMismatch }
-    }
-
-    @Test func `a second sign-out does nothing`() async throws {
-        do {
-            let outbox = try cloakroom(of: "u_1").outbox()
-            try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
-        }
-        let cloakroom = try cloakroom(of: "u_1")
-        #expect(try await cloakroom.signOut(.keepingUnsent).kept.items == 1)
-        #expect(try await cloakroom.signOut(.keepingUnsent).kept.items == 1)
     }
 
     @Test func `without a network and a last time there is no layout`() async {
@@ -193,7 +152,7 @@ import Testing
     }
 
     @Test func `credentials of another user store nothing`() async throws {
-        let http = Self.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)
+        let http = CloakroomBench.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)
         await #expect {
             _ = try await connected(http)
         } throws: { ($0 as? CloakroomError)?.code == .storeOwnerMismatch }
@@ -205,76 +164,10 @@ import Testing
         #expect(await http.sent.allSatisfy { $0.request.method != "PUT" })
     }
 
-    // MARK: Signing out
-
-    @Test func `a sign-out keeps what is unsent, and forgets credentials and images`() async throws {
-        let http = ScriptedHTTP { request, _ in
-            request.url.host == "cdn.example"
-                ? .response(200, [("Content-Type", "image/png")], Data("an image".utf8))
-                : Self.response(to: request, vended: "")
-        }
-        let cloakroom = try cloakroom(of: "u_1", http)
-        _ = try await cloakroom.credentials.credentials()
-        let images = try cloakroom.images()
-        _ = try await images.data(for: .url(try #require(URL(string: "https://cdn.example/a.bin"))))
-        #expect(await images.cachedBytes > 0)
-        let outbox = try cloakroom.outbox()
-        try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
-        let report = try await cloakroom.signOut(.keepingUnsent)
-        #expect(report.kept.items == 1)
-        #expect(await images.cachedBytes == 0)
-        let sealed = cloakroom.folder.appendingPathComponent("credentials/credentials.sealed").path
-        #expect(!FileManager.default.fileExists(atPath: sealed))
-        await #expect(throws: CloakroomError.self) { try await outbox.unsent() }
-        // The same user's next session goes on with it, and another user's does not.
-        #expect(try await self.cloakroom(of: "u_2", http).outbox().unsent().isEmpty)
-        let next = try self.cloakroom(of: "u_1", http).outbox()
-        #expect(await next.run().sent == 1)
-    }
-
-    @Test func `a sign-out discards what an earlier launch left unsent`() async throws {
-        do {
-            let outbox = try cloakroom(of: "u_1").outbox()
-            try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
-        }
-        let report = try await cloakroom(of: "u_1").signOut(.discardingUnsent)
-        #expect(report.removed.count == 1)
-        #expect(try await cloakroom(of: "u_1").outbox().unsent().isEmpty)
-    }
-
-    @Test func `a sign-out removes images and exports that earlier launches left, and no journal`() async throws {
-        let http = ScriptedHTTP { request, _ in
-            request.url.host == "cdn.example"
-                ? .response(200, [("Content-Type", "image/png")], Data("an image".utf8))
-                : Self.response(to: request, vended: "")
-        }
-        let image = ImageSource.url(try #require(URL(string: "https://cdn.example/a.bin")))
-        let file = try await cloakroom(of: "u_1", http).images().file(for: image)
-        let theirs = try await cloakroom(of: "u_2", http).images().file(for: image)
-        let next = try cloakroom(of: "u_1", http)
-        _ = try next.backup(of: FolderPhotoSource(folder.url))
-        let export = next.folder.appendingPathComponent("source-library/a.heic")
-        try FileManager.default.createDirectory(
-            at: export.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data("a photo".utf8).write(to: export)
-        try await next.signOut(.keepingUnsent)
-        #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(!FileManager.default.fileExists(atPath: export.path))
-        #expect(FileManager.default.fileExists(atPath: theirs.path))
-        #expect(
-            FileManager.default.fileExists(atPath: next.folder.appendingPathComponent("source-library.sqlite").path))
-    }
-
-    @Test func `a sign-out of an app without a queue of uploads makes none`() async throws {
-        let cloakroom = try cloakroom(of: "u_1")
-        #expect(try await cloakroom.signOut(.discardingUnsent).removed == [])
-        #expect(!FileManager.default.fileExists(atPath: cloakroom.outboxFolder.path))
-    }
-
     @Test(arguments: [NetworkAccess.unrestricted, .inexpensive])
     func `a large photo of the queue goes over the networks that the queue may use`(network: NetworkAccess) async throws
     {
-        let others = ScriptedHTTP { request, _ in Self.response(to: request, vended: "") }
+        let others = ScriptedHTTP { request, _ in CloakroomBench.response(to: request, vended: "") }
         var configuration = try configuration()
         configuration.backgroundTransport = others
         let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
@@ -296,26 +189,5 @@ import Testing
             try cloakroom.outbox()
         } throws: { ($0 as? CloakroomError)?.code == .storeInUse }
         withExtendedLifetime(outbox) {}
-    }
-
-    @Test func `after a sign-out nothing is sent, whoever has signed in`() async throws {
-        let cloakroom = try cloakroom(of: "u_1")
-        let renewals = try cloakroom.renewals(
-            of: AssetCollection([
-                .groupImage(url: try #require(URL(string: "https://cdn.example/a.bin")), conversationID: "c")
-            ]))
-        await cloakroom.schedule.add(ScheduledWork("renewals", every: .seconds(60)) { await renewals.renewIfNeeded() })
-        try await cloakroom.signOut(.keepingUnsent)
-        let count = await http.lines.count
-        #expect(await renewals.renewIfNeeded().error?.code == .tokenUnavailable)
-        #expect(await renewals.forceRenewal().error?.code == .tokenUnavailable)
-        #expect(await cloakroom.schedule.runDue().isEmpty)
-        let photo = try folder.write("a.heic", Data("a photo".utf8))
-        #expect(await cloakroom.backup.backUp([photo]).stoppedBy != nil)
-        await #expect(throws: CloakroomError.self) { try await cloakroom.credentials.credentials() }
-        await #expect(throws: CloakroomError.self) {
-            try await cloakroom.uploads.uploadGroupImage(UploadContent("a picture"), conversationID: "c")
-        }
-        #expect(await http.lines.count == count)
     }
 }

@@ -140,7 +140,7 @@ import Testing
             try await caller.value
         }
         await gate.open()
-        await forgetting.value
+        #expect(await forgetting.value == nil)
         #expect(try await provider.credentials().accessKeyID == "ASIA7")
     }
 
@@ -150,7 +150,7 @@ import Testing
         #expect(try await provider.credentials().accessKeyID == "ASIA0")
         await provider.refuse(try await provider.credentials())
         #expect(try await provider.credentials().accessKeyID == "ASIA1")
-        await provider.forget()
+        #expect(await provider.forget()?.code == .storeFailed)
         await fake.settle()
         await fake.settle()
         #expect(

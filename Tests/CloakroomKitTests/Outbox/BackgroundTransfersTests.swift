@@ -57,6 +57,14 @@ import Testing
         #expect(calls.withLock { $0 } == 3)
     }
 
+    @Test func `each of two launches is told that all events have come`() {
+        let calls = Log<Int>()
+        let transfers = BackgroundTransfers()
+        for number in 1...2 { transfers.handleEvents { calls.append(number) } }
+        transfers.didReceiveAllEvents()
+        #expect(calls.all == [1, 2])
+    }
+
     @Test func `a part of a file is written to a file of its own, which goes with its transfer`() async throws {
         let folder = try TemporaryFolder()
         let bodies = BackgroundBodies(folder: folder.url.appendingPathComponent("parts"))

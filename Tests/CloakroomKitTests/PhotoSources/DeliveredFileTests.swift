@@ -37,6 +37,31 @@ import Testing
         #expect(cancelled.all == [true])
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a delivery that makes no progress for five minutes ends`() async throws {
+        let clock = FakeRuntime(sleeping: .waits)
+        let (begun, cancelled) = (Log<DeliveredFile.Receive>(), Log<Bool>())
+        let file = file
+        let task = Task {
+            try await DeliveredFile.write(to: file, runtime: clock.runtime) { receive, _ in
+                receive(Data("one".utf8))
+                begun.append(receive)
+                return { cancelled.append(true) }
+            }
+        }
+        for look in 1...30 {
+            try await until { clock.sleeps.count == look }
+            // Bytes, and then signs that others have arrived.
+            if look < 10 { begun.all.first?(Data("+".utf8)) } else if look < 21 { begun.all.first?(Data()) }
+            #expect(cancelled.all == [])
+            clock.pass(DeliveredFile.idleTimeout / 10)
+        }
+        let error = await #expect(throws: CloakroomError.self) { try await task.value }
+        #expect(error?.code == .timedOut)
+        #expect(CloakroomError(exporting: "film.mov", try #require(error)).code == .timedOut)
+        #expect(cancelled.all == [true])
+        #expect(try String(contentsOf: file, encoding: .utf8) == "one+++++++++")
+    }
+
     @Test(.enabled(if: SmallDisk.isPossible))
     func `a full disk ends the delivery`() async throws {
         let disk = try SmallDisk(byteCount: 1 << 20)
@@ -56,7 +81,8 @@ import Testing
         ("PHPhotosErrorDomain", 3072, CloakroomError.Code.cancelled), ("PHPhotosErrorDomain", 3164, .unreachable),
         ("PHPhotosErrorDomain", 3169, .unreachable), ("PHPhotosErrorDomain", 3305, .diskFull),
         ("PHPhotosErrorDomain", 3310, .photosNotAllowed), ("PHPhotosErrorDomain", 3311, .photosNotAllowed),
-        ("PHPhotosErrorDomain", -1, .unreadableFile), (NSCocoaErrorDomain, 640, .diskFull),
+        ("PHPhotosErrorDomain", -1, .unreadableFile), ("PHPhotosErrorDomain", 3114, .unreadableFile),
+        ("PHPhotosErrorDomain", 3143, .unreadableFile), (NSCocoaErrorDomain, 640, .diskFull),
         (NSURLErrorDomain, -1009, .unreachable), (NSURLErrorDomain, -999, .cancelled),
         (NSPOSIXErrorDomain, 28, .diskFull), ("another", 1, .unreadableFile),
     ])

@@ -25,7 +25,7 @@ import Testing
             at: folder.url.appendingPathComponent("source.sqlite"), owner: .test, runtime: server.runtime)
     }
 
-    private func run(_ source: FolderPhotoSource? = nil) async throws -> SourceBackupReport {
+    private func run(_ source: (any PhotoSource)? = nil) async throws -> SourceBackupReport {
         let backup = SourceBackup(
             source: source ?? self.source, client: .of(server), layout: try PhotoLayout(userID: "u_1"),
             journal: try journal(), folder: scratch)
@@ -91,6 +91,30 @@ import Testing
         }
     }
 
+    @Test func `a file whose name is not UTF-8 is a failure`() async throws {
+        try folder.write("pictures/a.jpg", "one")
+        let path = Array("\(pictures.path)/b".utf8) + [0xFF] + Array(".jpg".utf8) + [0]
+        let descriptor = path.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { path in
+            path.baseAddress.map { open($0, O_WRONLY | O_CREAT, 0o600) } ?? -1
+        }
+        try #require(descriptor >= 0)
+        close(descriptor)
+        let report = try await run()
+        #expect(report.backedUp == 1 && report.failures.map(\.error.code) == [.unreadableFile])
+    }
+
+    @Test func `files of a folder that is unplugged meanwhile are failures, and stored when it is there again`()
+        async throws
+    {
+        for name in ["a", "b", "c"] { try folder.write("pictures/\(name).jpg", name) }
+        let elsewhere = folder.url.appendingPathComponent("elsewhere")
+        let report = try await run(UnpluggedSource(source: source, folder: pictures, elsewhere: elsewhere))
+        #expect(report.failures.map(\.error.code) == [.unreadableFile, .unreadableFile, .unreadableFile])
+        try FileManager.default.moveItem(at: elsewhere, to: pictures)
+        let next = try await run()
+        #expect(next.backedUp == 3 && next.isComplete)
+    }
+
     /// As a run leaves it that could not read the folder.
     @Test func `a folder that could not be read is no failure once it can`() async throws {
         try folder.write("pictures/trip/a.jpg", "one")
@@ -115,5 +139,21 @@ import Testing
         #expect(chmod(trip, 0o700) == 0)
         #expect(try await run().isComplete)
         #expect(try await journal().failures() == [] && isStored("one"))
+    }
+}
+
+/// A folder that is moved when the first photo of it is exported.
+private struct UnpluggedSource: PhotoSource {
+    let source: FolderPhotoSource
+    let folder: URL
+    let elsewhere: URL
+
+    func changes(since token: Data?) async throws -> PhotoChanges { try await source.changes(since: token) }
+
+    func file(of photo: SourcePhoto, in scratch: URL) async throws -> URL {
+        if FileManager.default.fileExists(atPath: folder.path) {
+            try FileManager.default.moveItem(at: folder, to: elsewhere)
+        }
+        return try await source.file(of: photo, in: scratch)
     }
 }

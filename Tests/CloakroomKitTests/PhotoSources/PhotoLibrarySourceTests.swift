@@ -35,6 +35,18 @@ import Testing
         #expect(error?.code == .photosNotAllowed)
     }
 
+    @Test func `a changed photo that was deleted meanwhile is left out, and one that cannot be read is not`()
+        async throws
+    {
+        await library.set([asset("a", .photo), asset("b", .photo)])
+        let token = try await PhotoLibrarySource(library, selection: PhotoSelection()).changes(since: nil).token
+        for id in ["a", "b"] { await library.change(id) }
+        await library.set([asset("b", .photo)])
+        #expect(try await names(since: token) == ["b#photo"])
+        await library.hide("b")
+        await #expect(throws: CloakroomError.unreadableLibrary) { try await names(since: token) }
+    }
+
     @Test func `edits are files of their own, unless originals are enough`() async throws {
         await library.set([asset("a", .photo, .editedPhoto, .adjustments)])
         #expect(try await names() == ["a#photo", "a#editedPhoto", "a#adjustments"])
@@ -126,15 +138,22 @@ import Testing
         let file = try await source.file(of: photo, in: folder.url)
         #expect(file.pathExtension == "HEIC")
         #expect(try String(contentsOf: file, encoding: .utf8) == "photo of a")
-        await library.set([])
-        let error = await #expect(throws: CloakroomError.self) { try await source.file(of: photo, in: folder.url) }
-        #expect(error?.code == .noSuchObject)
+        for (assets, code) in [
+            ([asset("b", .photo)], CloakroomError.Code.noSuchObject),
+            // As it looks, too, while it cannot be read.
+            ([], .unreadableFile),
+        ] {
+            await library.set(assets)
+            let error = await #expect(throws: CloakroomError.self) { try await source.file(of: photo, in: folder.url) }
+            #expect(error?.code == code)
+        }
     }
 }
 
 private actor FakeLibrary: PhotoLibraryReader {
     private var assets: [LibraryAsset] = []
     private var changed: [String] = []
+    private var hidden: String?
     private var currentAccess = PhotoLibraryAccess.all
 
     func set(_ assets: [LibraryAsset], access: PhotoLibraryAccess = .all) {
@@ -143,6 +162,8 @@ private actor FakeLibrary: PhotoLibraryReader {
     }
 
     func change(_ id: String) { changed.append(id) }
+    /// It is listed, and not found.
+    func hide(_ id: String) { hidden = id }
 
     func access() -> PhotoLibraryAccess { currentAccess }
     func token() -> Data { Data("\(changed.count)".utf8) }
@@ -152,7 +173,7 @@ private actor FakeLibrary: PhotoLibraryReader {
     }
 
     func allAssets() -> [String] { assets.map(\.id) }
-    func asset(_ id: String) -> LibraryAsset? { assets.first { $0.id == id } }
+    func asset(_ id: String) -> LibraryAsset? { assets.first { $0.id == id && id != hidden } }
 
     func write(_ kind: LibraryAsset.Kind, of id: String, to file: URL) throws {
         try Data("\(kind) of \(id)".utf8).write(to: file)

@@ -1,4 +1,3 @@
-import CloakroomCrypto
 import CloakroomKitTestSupport
 import CloakroomKitTesting
 import Foundation
@@ -7,27 +6,17 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct SourceBackupTests {
-    private let folder: TemporaryFolder
-    private let server = TestServer()
-    private let layout: PhotoLayout
+    private let bench: SourceBackupBench
+    private var folder: TemporaryFolder { bench.folder }
+    private var server: TestServer { bench.server }
+    private var layout: PhotoLayout { bench.layout }
+    private var scratch: URL { bench.scratch }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        layout = try PhotoLayout(userID: "u_1")
-    }
+    init() throws { bench = try SourceBackupBench() }
 
-    private var scratch: URL { folder.url.appendingPathComponent("scratch") }
-
-    private func journal() throws -> SourceJournal {
-        try SourceJournal(
-            at: folder.url.appendingPathComponent("source.sqlite"), owner: .test, runtime: server.runtime)
-    }
-
-    private func backup(of source: any PhotoSource) throws -> SourceBackup {
-        SourceBackup(source: source, client: .of(server), layout: layout, journal: try journal(), folder: scratch)
-    }
-
-    private func key(_ content: String) -> String { "photos/u_1/\(MD5.hash(Array(content.utf8)).hexadecimal).dat" }
+    private func journal() throws -> SourceJournal { try bench.journal() }
+    private func backup(of source: any PhotoSource) throws -> SourceBackup { try bench.backup(of: source) }
+    private func key(_ content: String) -> String { bench.key(content) }
 
     @Test func `a source is stored whole, and then what is new in it`() async throws {
         let source = ListedSource(["a": "one", "b": "two"])
@@ -223,50 +212,19 @@ import Testing
         }
     }
 
-    /// A hundred photos that no run can export.
-    private func failingSource() async throws -> (source: ListedSource, ids: [String]) {
-        let ids = (100..<200).map { "\($0)" }
-        let source = ListedSource(Dictionary(uniqueKeysWithValues: ids.map { ($0, "photo \($0)") }))
-        for id in ids { await source.fail(id, with: .unreadableFile) }
-        #expect(try await backup(of: source).run().failures.map(\.photo.id) == ids)
-        return (source, ids)
-    }
-
-    @Test func `what is new is stored before what failed is attempted again`() async throws {
-        let (source, ids) = try await failingSource()
-        await source.add("new", "new")
-        let gate = Gate()
-        await source.hold(ids[39], at: gate)
-        let backup = try backup(of: source)
-        let run = Task { await backup.run() }
-        await gate.arrival()
-        run.cancel()
-        _ = await run.value
-        #expect(Set(server.objects().keys) == [key("new")])
-    }
-
-    @Test func `failures of a source that names everything come after what is new, too`() async throws {
-        let (source, ids) = try await failingSource()
-        await source.add("new", "new")
-        try await journal().saveToken(nil)
-        #expect(try await backup(of: source).run().backedUp == 1)
-        #expect(await Array(source.attempted.dropFirst(100)) == ["new"] + ids.prefix(64))
-    }
-
-    @Test func `a run attempts 64 failures again, those attempted longest ago first`() async throws {
-        let (source, ids) = try await failingSource()
-        let second = try await backup(of: source).run()
-        #expect(second.failures.map(\.photo.id) == Array(ids[..<64]))
-        #expect(second.remaining == 36 && second.stoppedBy == nil && !second.isComplete)
-        let third = try await backup(of: source).run()
-        #expect(third.failures.map(\.photo.id) == Array(ids[64...] + ids[..<28]))
-    }
-
     @Test func `a photo that was deleted meanwhile is no failure`() async throws {
         let source = ListedSource(["a": "one", "b": "two"])
         await source.fail("a", with: .noSuchObject)
         let report = try await backup(of: source).run()
         #expect(report.backedUp == 1 && report.isComplete)
+    }
+
+    @Test func `equal photos of two pages are sent once`() async throws {
+        var content = Dictionary(uniqueKeysWithValues: (10..<50).map { ("\($0)", "photo \($0)") })
+        content["49"] = content["10"]
+        let report = try await backup(of: ListedSource(content)).run()
+        #expect(report.backedUp == 39 && report.alreadyThere == 1)
+        #expect(server.count(.putObject) == 39)
     }
 
     @Test func `a run that ends early asks for the same changes again, and stores nothing twice`() async throws {
@@ -315,55 +273,5 @@ import Testing
         #expect(try await backup(of: source).run().backedUp == 1)
         #expect(Set(server.objects().keys) == [key("one"), key("two"), key("another")])
         #expect(try String(contentsOf: pictures.appendingPathComponent("trip/b.heic"), encoding: .utf8) == "two")
-    }
-
-}
-
-/// Photos by their names, in that order; its token is how many it has named.
-private actor ListedSource: PhotoSource {
-    private var photos: [(id: String, content: String)]
-    private var failures: [String: CloakroomError.Code] = [:]
-    private var end: Int?
-    private(set) var tokens: [Int?] = []
-    private var gates: [String: Gate] = [:]
-    private(set) var attempted: [String] = []
-    private var room = Int.max
-    private(set) var exported: [String] = []
-    /// How many files lay in the folder when each was exported.
-    private(set) var filesBefore: [Int] = []
-
-    init(_ photos: [String: String]) {
-        self.photos = photos.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-
-    func add(_ id: String, _ content: String) { photos.append((id, content)) }
-    func fail(_ id: String, with code: CloakroomError.Code?) { failures[id] = code }
-    func hold(_ id: String, at gate: Gate) { gates[id] = gate }
-    func end(after count: Int?) { end = count }
-    /// - Parameter room: the most files that the folder has room for.
-    func fillDisk(with room: Int) { self.room = room }
-
-    func changes(since token: Data?) throws -> PhotoChanges {
-        let begin = token.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
-        tokens.append(begin)
-        let end = end
-        return PhotoChanges(
-            Array(photos.dropFirst(begin ?? 0).enumerated()), token: Data("\(photos.count)".utf8)
-        ) { number, photo in
-            if number == end { throw CloakroomError(.unreachable, "no network") }
-            return SourcePhoto(id: photo.id, version: "1", fileName: "\(photo.id).heic")
-        }
-    }
-
-    func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
-        attempted.append(photo.id)
-        if await gates[photo.id]?.pass() == false { throw CloakroomError.cancelled }
-        if let code = failures[photo.id] { throw CloakroomError(code, "as told") }
-        filesBefore.append(try FileManager.default.contentsOfDirectory(atPath: folder.path).count)
-        if filesBefore.last == room { throw CloakroomError(.diskFull, "as told") }
-        exported.append(photo.id)
-        let file = folder.appendingPathComponent("\(exported.count).heic")
-        try Data((photos.first { $0.id == photo.id }?.content ?? "").utf8).write(to: file)
-        return file
     }
 }

@@ -145,6 +145,29 @@ import Testing
         #expect(await app.value == true)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `work that closes the schedule goes on, and is the last`() async throws {
+        let schedule = try schedule()
+        await schedule.add(
+            work("check", every: 24) { [log] in
+                await schedule.close()
+                log.append("cancelled: \(Task.isCancelled)")
+            })
+        await schedule.add(work("backup", every: 24))
+        #expect(await schedule.runDue() == [ScheduledWorkResult(name: "check", error: nil)])
+        #expect(log.all == ["check", "cancelled: false"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `work that waits for its own schedule does not wait for ever`() async throws {
+        let schedule = try schedule()
+        await schedule.add(
+            work("one", every: 24) { [log] in
+                await schedule.cancel()
+                log.append("\(await schedule.runDue().count)")
+            })
+        #expect(await schedule.runDue().map(\.error?.code) == [.cancelled])
+        #expect(log.all == ["one", "0"])
+    }
+
     @Test func `a clock that was set back makes work due`() async throws {
         let schedule = try schedule()
         clock.setWallClock(ahead: .seconds(400 * 86_400))

@@ -22,6 +22,9 @@ struct BackupListing: Sendable {
         }
     }
 
+    /// A photo was stored after the listing.
+    mutating func add(_ digest: PhotoDigest, byteCount: Int64) { photos[digest] = byteCount }
+
     /// - Returns: `nil` when S3 named no such photo.
     func byteCount(of digest: PhotoDigest) -> Int64? { photos[digest] }
 

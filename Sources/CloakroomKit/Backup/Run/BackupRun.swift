@@ -22,7 +22,7 @@ actor BackupRun {
 
     private var waiting: [String]
     /// `nil`: one request to S3 for each file.
-    private var listing: BackupListing?
+    private(set) var listing: BackupListing?
     /// What was stored or found in this run.
     private var stored: Set<PhotoDigest> = []
     private var report = BackupReport()
@@ -80,8 +80,9 @@ actor BackupRun {
     }
 
     /// S3 has the photo that was claimed.
-    func store(_ digest: PhotoDigest) {
+    func store(_ digest: PhotoDigest, byteCount: Int64) {
         stored.insert(digest)
+        listing?.add(digest, byteCount: byteCount)
         giveUp(digest)
     }
 

@@ -41,7 +41,8 @@ struct FolderWalk {
         return (files, unreadable)
     }
 
-    private func names(in folder: String) throws(CloakroomError) -> [String] {
+    /// - Throws: ``CloakroomError/Code/unreadableFile``
+    func names(in folder: String) throws(CloakroomError) -> [String] {
         guard let stream = opendir(folder) else { throw .unreadable(folder, errno) }
         defer { closedir(stream) }
         guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }

@@ -108,7 +108,7 @@ struct PhotoUpload: Sendable {
             do {
                 let photo = StoredPhoto(key: try layout.photo(md5: digest.hexadecimal), byteCount: stamp.byteCount)
                 let isNew = try await photo.store(known, in: client) { try await put(photo.key, $0) }
-                await run.store(digest)
+                await run.store(digest, byteCount: stamp.byteCount)
                 return Stored(digest: digest, isNew: isNew)
             } catch {
                 await run.giveUp(digest)

@@ -9,7 +9,7 @@ final class BackgroundTransfers: @unchecked Sendable {
     /// The beginnings of responses' bodies, by transfer.
     private var bodies: [String: Data] = [:]
     private var cancelled: [String: [CheckedContinuation<Void, Never>]] = [:]
-    private var completion: (@Sendable () -> Void)?
+    private var completions: [@Sendable () -> Void] = []
     /// Whether the system has said that it has no more events for this launch.
     private var hasAllEvents = false
 
@@ -68,19 +68,19 @@ final class BackgroundTransfers: @unchecked Sendable {
     func handleEvents(completion: @escaping @Sendable () -> Void) {
         let isDone = lock.withLock {
             defer { hasAllEvents = false }
-            if !hasAllEvents { self.completion = completion }
+            if !hasAllEvents { completions.append(completion) }
             return hasAllEvents
         }
         if isDone { completion() }
     }
 
     func didReceiveAllEvents() {
-        let completion = lock.withLock {
-            defer { self.completion = nil }
-            hasAllEvents = self.completion == nil
-            return self.completion
+        let completions = lock.withLock {
+            defer { self.completions = [] }
+            hasAllEvents = self.completions.isEmpty
+            return self.completions
         }
-        completion?()
+        for completion in completions { completion() }
     }
 }
 
