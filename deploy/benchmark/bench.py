@@ -5,7 +5,6 @@ import statistics
 import sys
 
 import backups
-import canned
 import cluster
 import costs
 import crowds

@@ -1,6 +1,5 @@
 """What a cached vend costs a worker on a cluster of Redis, over what it costs on one Redis."""
 
-import statistics
 
 import load
 import measure
