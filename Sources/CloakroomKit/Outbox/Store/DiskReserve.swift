@@ -12,7 +12,7 @@ import Foundation
 
 /// Room on the disk for the records of what is sent: on a full one the copies, which fill it, could not leave otherwise.
 struct DiskReserve: Sendable {
-    static let byteCount = 1 << 20
+    static let byteCount = 2 << 20
     /// What is given back at once: the rest is not for others that fill the disk.
     static let pieceByteCount = 1 << 17
     let url: URL

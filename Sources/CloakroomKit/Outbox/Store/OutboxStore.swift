@@ -31,8 +31,8 @@ struct OutboxStore {
             """,
         ],
         tables: ["items"],
-        // A quarter of the reserve: what the log needs on a full disk.
-        checkpointPages: DiskReserve.byteCount / 4 / 4096)
+        // Half of the reserve: what the log needs on a full disk. Each time it is written back costs two syncs.
+        checkpointPages: DiskReserve.byteCount / 2 / 4096)
 
     /// - Parameter reserve: for what is written of items that are there.
     init(
