@@ -278,8 +278,9 @@ final class RedisLink {
         while let socket {
             guard let count = unsafe socket.receive({ unsafe reader.feed($0) }) else { return lose(.interrupted) }
             guard count > 0 else { return }
+            lastProgress = Monotonic.now
             takeReplies()
-            // Behind the replies, since what they lead to takes its time, too.
+            // What the replies lead to takes its time, too.
             lastProgress = Monotonic.now
             if let reconnectReason { return lose(.interrupted, because: reconnectReason) }
             if socket.isLast(count) { return }
