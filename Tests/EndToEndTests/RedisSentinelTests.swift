@@ -32,6 +32,12 @@ extension EndToEnd {
                 try waitForCount()
                 let masters = stack.logLines("Redis has a master").map { $0["address"] as? String }
                 #expect(masters.count == 2 && masters.first == "127.0.0.1:\(cluster.servers[0])", "\(masters)")
+                // One that ends before it has told the others of the next master leaves them with the former one.
+                try wait(for: "the sentinels to name the next master", within: .seconds(60)) {
+                    try cluster.sentinels.allSatisfy {
+                        try !cluster.namedMaster(by: $0).contains("\(cluster.servers[0])")
+                    }
+                }
                 cluster.kill(cluster.sentinels[2])
                 let doctor = try Command(["doctor", "--only", "redis", "--settings", stack.settingsFile])
                 let unusable = "1 of 3 sentinels name no master: 127.0.0.1:\(cluster.sentinels[2]) (unavailable)"

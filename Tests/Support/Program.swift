@@ -52,15 +52,21 @@ package final class Program: Sendable {
     }
 
     /// Runs a program to its end.
-    package static func run(_ name: String, _ arguments: [String]) throws {
+    ///
+    /// - Returns: its standard output.
+    @discardableResult
+    package static func run(_ name: String, _ arguments: [String]) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try path(of: name, variable: nil))
         process.arguments = arguments
         process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
         try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw LaunchError.endedEarly("\(name) \(arguments)") }
+        return text
     }
 
     private static func path(of name: String, variable: String?) throws -> String {

@@ -73,6 +73,11 @@ package final class RedisSentinelServers: Sendable {
 
     package func kill(_ ports: [UInt16]) { for port in ports { kill(port) } }
 
+    /// The address that a sentinel without TLS names.
+    package func namedMaster(by sentinel: UInt16) throws -> String {
+        try Program.run("redis-cli", ["-p", "\(sentinel)", "SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self.master])
+    }
+
     package func pause(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGSTOP) }
 
     package func resume(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGCONT) }

@@ -159,7 +159,7 @@ struct RedisRefusalTests {
                     // SCRIPT KILL is one of the few that a busy server takes; PING is not.
                     #expect(await killer.outcome("GET", "n") == .failure(.refused(code: "BUSY")))
                 }
-                try await onThread { try Program.run("redis-cli", ["-s", server.path, "SCRIPT", "KILL"]) }
+                _ = try await onThread { try Program.run("redis-cli", ["-s", server.path, "SCRIPT", "KILL"]) }
                 #expect(await comes("success", redis, increment))
                 _ = await endless.value
             }
@@ -181,7 +181,7 @@ struct RedisRefusalTests {
             #expect(await redis.outcome("CONFIG", "SET", "key-load-delay", "100") == .success(.status("OK")))
             #expect(await redis.outcome("SAVE") == .success(.status("OK")))
             let reload = LoopActor.spawn {
-                try? await onThread { try Program.run("redis-cli", ["-s", path, "DEBUG", "RELOAD", "NOSAVE"]) }
+                _ = try? await onThread { try Program.run("redis-cli", ["-s", path, "DEBUG", "RELOAD", "NOSAVE"]) }
             }
             try await withRedis(path) { other in
                 #expect(await comes("loading", other, increment))
