@@ -4,7 +4,7 @@ import CloakroomCLinux
 ///
 /// Source: mallinfo2(3), malloc_trim(3).
 package enum HeapTrimming {
-    private static let period: Duration = .seconds(15)
+    private static let period: Duration = .seconds(5)
     /// Less is left to the next requests.
     private static let threshold = 8 << 20
 
