@@ -14,7 +14,9 @@ import instructions
 import kit
 import load
 import measure
+import model
 import renewals
+import report
 import retention
 import sharing
 import tiers
@@ -44,6 +46,7 @@ class Bench:
         self.backup_rounds = 1 if quick else 5
         self.failovers = 1 if quick else 3
         self.cluster_pairs = 4 if quick else 8
+        self.model_seconds = 5 if quick else 20
         self.crowd_pairs = 2 if quick else 5
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
@@ -51,7 +54,8 @@ class Bench:
         self.smoke = smoke
         self.tiers_size = tiers.SMOKE if smoke else tiers.QUICK if quick else tiers.FULL
         self.retention_size = retention.SMOKE if smoke else retention.QUICK if quick else retention.FULL
-        wanted = set(costs.SCENARIOS) if only == "costs" else {only} | BROUGHT_ALONG.get(only, set())
+        self.wants_costs = only in (None, "costs", "model")
+        wanted = set(costs.SCENARIOS) if only in ("costs", "model") else {only} | BROUGHT_ALONG.get(only, set())
         self.scenarios = [each for each in all_scenarios()
                           if only is None or (each.part_of or each.name) in wanted or each.floor and only in _COMPARED_WITH_FLOORS]
         self.measured = collections.defaultdict(list)
@@ -61,7 +65,8 @@ class Bench:
         self.faults = []
         self.notes = []
         self.costs = None                               # of the file that --save-costs writes
-        self.counter = None if smoke or only in ("instructions", "tiers", "retention", "costs") else self._try(load.counter, counter)
+        self.counter = None if smoke or only in (
+            "instructions", "tiers", "retention", "costs", "model") else self._try(load.counter, counter)
 
     def run(self):
         if self.only in (None, "vend_rs256"):
@@ -119,8 +124,10 @@ class Bench:
         self.scenarios = [each for each in self.scenarios
                           if self._try(lambda each=each: each.check(self.ports[each.name]) or True)]
         self._rounds()
-        if self.only == "costs":
+        if self.wants_costs:
             self._try(self._costs)
+        if self.costs and self.only in (None, "model"):
+            self._try(self._model)
         self._syscalls()
         self._try(self._syscalls_of_records)
 
@@ -296,7 +303,7 @@ class Bench:
         return order[::-1] if number % 2 else order
 
     def _round(self, scenario):
-        redis = costs.RedisCounter(self.parts.run / "redis.sock") if self.only == "costs" else None
+        redis = costs.RedisCounter(self.parts.run / "redis.sock") if self.wants_costs else None
         before = redis and redis.commands()
         result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
                                    self.watched[scenario.name])
@@ -331,6 +338,14 @@ class Bench:
         self.costs = (results, {name: self.measured[name] for name in costs.SCENARIOS},
                       {key: statistics.median(each[key] for each in alone) for key in ("p50", "p99")}, keys,
                       (record, limit, credential))
+
+    def _model(self):
+        print("comparing deploy/simulate with cloakroom load", flush=True)
+        file = self.parts.state / "model-costs.json"
+        file.write_text(costs.document(report.machine(), "as --save-costs", *self.costs))
+        self.values["model_error_max"], notes = model.error_max(
+            self.parts, self.canned, self.parts.run / "redis.sock", file, self.model_seconds)
+        self.notes += notes
 
     def _load(self, scenario):
         return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)

@@ -38,6 +38,7 @@ LIMITS = [
     ("vend_cached_cpu_cluster_over_single", "≤", 1.25, "redis"),
     ("load_cpu_us_per_request", "≤", 100, "load"),
     ("load_p50_over_wrk", "≤", 1.1, "load"),
+    ("model_error_max", "≤", 0.15, "model"),
     ("rss_at_rest_mb", "≤", 20, "start"),
     ("start_to_first_answer_ms", "≤", 100, "start"),
     ("refresh_requests_of_1000_callers", "≤", 1, "kit"),

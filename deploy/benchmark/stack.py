@@ -152,9 +152,10 @@ class Stack:
         return ports, self._worker_of(master)
 
     def start_front_of_crowd(self, name):
-        """An nginx of two processes before one socket, for more connections than one process may have. Gives the port."""
+        """An nginx of two processes before one socket, for more connections than one process may have, which keeps all of
+        them. Gives the port."""
         port = free_port()
-        server = _server(name, port, self.run, True).replace("backlog=4096", "backlog=4096 reuseport")
+        server = _server(name, port, self.run, True, keeps_most=10_000).replace("backlog=4096", "backlog=4096 reuseport")
         master = self._nginx(f"front-{name}", {"SERVERS": server, "WORKERS": 2}, "front")
         wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
         return port
@@ -274,8 +275,8 @@ def _shorten(log, most=1_000_000):
         log.write_bytes(end)
 
 
-def _server(name, port, run, keeps, backends=None):
-    keep_alive = "        keepalive 128;\n        keepalive_requests 1000000000;\n" if keeps else ""
+def _server(name, port, run, keeps, backends=None, keeps_most=128):
+    keep_alive = f"        keepalive {keeps_most};\n        keepalive_requests 1000000000;\n" if keeps else ""
     several = "        least_conn;\n" if backends else ""
     sockets = "".join(f"        server unix:{run}/{each}.sock;\n" for each in backends or [name])
     return (f"    upstream {name} {{\n{several}{sockets}{keep_alive}    }}\n"

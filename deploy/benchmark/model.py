@@ -1,0 +1,134 @@
+"""What deploy/simulate says of a rate, beside what `cloakroom load` measures there: two workers with a tenth of a core each."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import costs
+import stack
+from processes import NotMeasured, cpu_by_thread
+
+_SHARES = (0.3, 0.6, 0.9)       # of the knee
+_WORKERS = 2
+_QUOTA = 0.1                    # of a core, for each worker
+_PERIOD = 100_000               # µs
+_USERS = 64
+_FIRST_RATE = 200
+# Under a quota a request may wait for a period or two at any rate; beyond the knee it waits for much longer.
+_BARS = "p99>500ms,errors>0.1%"
+_SIMULATE = pathlib.Path(__file__).parent.parent / "simulate"
+
+
+class _Quotas:
+    """A share of a core for each of some processes, until the end of a `with`."""
+
+    def __init__(self, pids):
+        self._pids = pids
+        self._groups = []
+
+    def __enter__(self):
+        """Whether the kernel allows it here."""
+        try:
+            for pid in self._pids:
+                self._limit(pid)
+        except OSError:
+            self.__exit__()
+            return False
+        return True
+
+    def _limit(self, pid):
+        # cgroup v1 has a folder for each controller, v2 one for all.
+        root = pathlib.Path("/sys/fs/cgroup")
+        group = (root / "cpu" if (root / "cpu").is_dir() else root) / f"cloakroom-bench-{pid}"
+        group.mkdir()
+        self._groups.append(group)
+        runtime = round(_QUOTA * _PERIOD)
+        if (group / "cpu.cfs_quota_us").exists():
+            (group / "cpu.cfs_period_us").write_text(str(_PERIOD))
+            (group / "cpu.cfs_quota_us").write_text(str(runtime))
+        else:
+            (group / "cpu.max").write_text(f"{runtime} {_PERIOD}")
+        (group / "cgroup.procs").write_text(str(pid))
+
+    def __exit__(self, *_):
+        for group in self._groups:
+            parent = group.parent / "cgroup.procs"
+            try:
+                for pid in (group / "cgroup.procs").read_text().split():
+                    parent.write_text(pid)
+                group.rmdir()
+            except OSError as fault:
+                print(f"{group} could not be removed: {fault}", file=sys.stderr)
+
+
+def error_max(parts, upstream, redis_socket, costs_file, seconds):
+    """(the largest share by which p50, p99, CPU or Redis' commands differ, notes)"""
+    if not parts.worker:
+        raise NotMeasured("model: there is no worker")
+    names = [f"model-{number}" for number in range(1, _WORKERS + 1)]
+    workers = [parts.start_worker(each, upstream) for each in names]
+    port = parts.start_front_of_several("model", names)
+    redis = costs.RedisCounter(redis_socket)
+    with _Quotas([each.pid for each in workers]) as is_limited:
+        def load(rate, *options):
+            return _load(parts, names[0], port, rate, *options)
+        load(_FIRST_RATE, "--duration", "2s")         # until each worker has everybody's credentials
+        knee = load(_FIRST_RATE, "--find-knee", "--duration", "3s", "--fail-if", _BARS)["knee"] or {}
+        if "good" not in knee:
+            raise NotMeasured(f"model: no knee was found: {knee}")
+        notes, worst = [], 0
+        for share in _SHARES:
+            rate = round(knee["good"] * share)
+            before = redis.commands(), _cpu(workers)
+            step = (report := load(rate, "--duration", f"{seconds}s"))["steps"][0]["all"]
+            if step["errors"] or not report["valid"]:
+                raise NotMeasured(f"model: {step['errors']} errors at {rate}/s; {'; '.join(report['doubts'])}")
+            measured = {
+                "p50": step["latency"]["p50"] * 1000, "p99": step["latency"]["p99"] * 1000,
+                "CPU": (_cpu(workers) - before[1]) / 1e9 / step["requests"] * rate,
+                "Redis commands": (redis.commands() - before[0]) / step["requests"] * rate,
+            }
+            model = _predicted(rate, costs_file, report["generator"]["cpuMicrosecondsPerRequest"], is_limited)
+            errors = {name: abs(model[name] - value) / value for name, value in measured.items()}
+            worst = max(worst, *errors.values())
+            notes.append(f"model at {share:.0%} of the knee, {rate}/s: " + ", ".join(
+                f"{name} {model[name]:,.2f} for {value:,.2f} ({errors[name]:.0%})" for name, value in measured.items())
+                + " (times in µs, CPU of the workers in cores, commands a second).")
+    if not is_limited:
+        notes.append("model: no quota of CPU can be set here, so the knee is that of all processes on this machine.")
+    return worst, notes
+
+
+def _cpu(workers):
+    return sum(sum(cpu_by_thread(each.pid).values()) for each in workers)
+
+
+def _load(parts, name, port, rate, *options):
+    path = parts.run / "model.json"
+    path.unlink(missing_ok=True)
+    command = [parts.worker, "load", "--settings", parts.run / f"{name}.json5", "--users", _USERS, "--rate", rate,
+               "--warm-up", "0s", "--json", path, *options, f"http://127.0.0.1:{port}"]
+    try:
+        finished = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=240,
+                                  env={**os.environ, **stack.environment()})
+    except subprocess.TimeoutExpired:
+        raise NotMeasured("model: cloakroom load did not end") from None
+    if not path.exists():
+        raise NotMeasured(f"cloakroom load: {(finished.stderr or finished.stdout).strip()[-200:]}")
+    return json.loads(path.read_text())
+
+
+def _predicted(rate, costs_file, generator, is_limited):
+    command = [_SIMULATE, "--at", rate, "--workers", _WORKERS, "--cached", 1, "--cores", os.cpu_count(),
+               "--quota", _QUOTA if is_limited else 1, "--generator", generator, "--even", "--costs", costs_file, "--json"]
+    finished = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=120)
+    try:
+        found = json.loads(finished.stdout)
+    except ValueError:
+        raise NotMeasured(f"deploy/simulate: {finished.stderr.strip()[-200:]}") from None
+    if found["past_knee"]:
+        raise NotMeasured(f"model: {rate}/s is past its knee of {found['knee']:.0f}/s")
+    return {"p50": found["p50"], "p99": found["p99"], "CPU": found["cpu"]["worker"],
+            "Redis commands": found["redis_commands"]}
