@@ -69,7 +69,7 @@ def measure(parts, upstream, pairs, seconds):
     values = {
         "clients_1000_errors": small.errors, "clients_1000_in_flight": held[small],
         "clients_1000_rss_mb": memory[small], "rss_after_wave_over_rest": after,
-        "clients_10000_errors": large.errors, "clients_10000_missing_in_flight": most - held[large],
+        "clients_10000_errors": large.errors, "clients_10000_missing_in_flight": max(0, most - held[large]),
         "clients_10000_rss_mb": memory[large],
         "clients_10000_cpu_over_1000": statistics.median(large / small for large, small in costs),
     }
