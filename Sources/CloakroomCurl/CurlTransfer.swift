@@ -45,8 +45,8 @@ import CloakroomLoop
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
-        // Responses of S3 fit into the buffer; one of STS takes a second read.
-        easy = CurlEasyHandle(bufferBytes: 1024, certificateAuthorities: options.certificateAuthorities)
+        // Responses of S3 fit into the buffer; a long one of STS takes a second read.
+        easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
         self.suppressedFields = suppressedFields
         version = options.version
         response = CurlResponse(maximumBytes: options.maximumResponseBytes)
