@@ -242,6 +242,11 @@ struct STSClientTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `an error says what it is, without what might be secret`() {
+        #expect("\(AWSError(.throttled, status: 400, code: "Throttling"))" == "throttled: 400 Throttling")
+        #expect("\(AWSError(.transient, code: "Timeout"))" == "transient: Timeout")
+    }
+
     @Test func `understands a bare error`() async throws {
         let transport = ScriptedTransport(.s3Error(403, "AccessDenied"))
         await #expect(throws: STSError.refused(status: 403, code: "AccessDenied")) {

@@ -3,7 +3,7 @@ package import CloakroomHTTP
 /// An error response, an unusable one, or none.
 ///
 /// An object: each call that waits has room for several errors, and hardly one comes.
-package final class AWSError: Error, Sendable, Equatable {
+package final class AWSError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What to do about it.
     package enum Kind: String, Sendable, CaseIterable {
         /// Slow down, then try again.
@@ -38,6 +38,8 @@ package final class AWSError: Error, Sendable, Equatable {
 
     /// The same, of which something else is to be done.
     func with(_ kind: Kind) -> AWSError { AWSError(kind, status: status, code: code, retryAfter: retryAfter) }
+
+    package var description: String { status == 0 ? "\(kind): \(code)" : "\(kind): \(status) \(code)" }
 
     package static func == (left: AWSError, right: AWSError) -> Bool {
         left.kind == right.kind && left.status == right.status && left.code == right.code

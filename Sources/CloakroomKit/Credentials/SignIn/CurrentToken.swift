@@ -16,7 +16,7 @@ actor CurrentToken {
     }
 
     private let provider: any TokenProvider
-    /// Whose tokens alone are given; `nil` for those of whoever is signed in.
+    /// The user whose tokens alone are given; `nil` for those of the session's user, whichever that is.
     private let userID: String?
     private let runtime: RuntimeDependencies
     /// The last one is the one to join.
