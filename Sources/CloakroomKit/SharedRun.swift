@@ -14,16 +14,17 @@ final class SharedRun<Value: Sendable>: Sendable {
     init(_ work: @escaping @Sendable () async -> Value) {
         let id = UUID()
         self.id = id
-        task = Task { await CurrentRuns.ids.withValue(CurrentRuns.ids.get().union([id])) { await work() } }
+        task = Task { await CurrentRuns.with(id) { await work() } }
     }
 
     /// Whether the caller is part of the run.
-    var isCurrent: Bool { CurrentRuns.ids.get().contains(id) }
+    var isCurrent: Bool { CurrentRuns.contains(id) }
 
     /// Joins the run.
     ///
+    /// - Parameter waitsForEnd: whether the last caller to leave waits; not for one that the run itself may wait for.
     /// - Returns: what came of it; `nil` for a caller that has left it to others, or is part of it.
-    func value() async -> Value? {
+    func value(waitsForEnd: Bool = true) async -> Value? {
         if isCurrent { return nil }
         callers.withLock { $0 += 1 }
         let (values, waiting) = AsyncStream<Value>.makeStream()
@@ -38,7 +39,7 @@ final class SharedRun<Value: Sendable>: Sendable {
             if count == 0 { task.cancel() }
             return count == 0
         }
-        return isLast ? await task.value : nil
+        return isLast && waitsForEnd ? await task.value : nil
     }
 
     /// How many wait for it.
@@ -57,7 +58,15 @@ final class SharedRun<Value: Sendable>: Sendable {
     }
 }
 
-private enum CurrentRuns {
-    /// Of the runs that the task is part of.
-    static let ids = TaskLocal<Set<UUID>>(wrappedValue: [])
+/// The runs that the task is part of.
+enum CurrentRuns {
+    private static let ids = TaskLocal<Set<UUID>>(wrappedValue: [])
+
+    static var isEmpty: Bool { ids.get().isEmpty }
+
+    static func contains(_ id: UUID) -> Bool { ids.get().contains(id) }
+
+    static func with<Value>(_ id: UUID, _ work: () async -> Value) async -> Value {
+        await ids.withValue(ids.get().union([id])) { await work() }
+    }
 }

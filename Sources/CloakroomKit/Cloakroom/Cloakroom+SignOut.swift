@@ -7,7 +7,8 @@ extension Cloakroom {
     /// ``Outbox/unsent()`` says beforehand what there is to decide about. Call this while the user's token is still valid, and
     /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress
     /// are the app's own tasks: cancel them first. Work of the ``schedule`` may call this, and is the last then. Afterwards no
-    /// part of this sends a request with a token or with credentials, also when another user has signed in.
+    /// part of this sends a request with a token or with credentials, also when another user has signed in. The token provider may
+    /// call this, as when a session was revoked: what asked for the token is cancelled, and ends after the call.
     ///
     /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards. When the tasks of
     /// all callers are cancelled, nothing more is sent, and the rest is done all the same.
@@ -15,24 +16,33 @@ extension Cloakroom {
     /// - Parameter carrier: that of the queue, where this launch has not opened it: it ends what the system is sending.
     /// - Returns: when nothing is sent any more, and what became of the queue of uploads.
     /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed, or the credentials could not be removed
-    ///   from their store. All the rest is done then, too: call it again before the user counts as signed out. And
-    ///   ``CloakroomError/Code/cancelled`` for a caller that has left it to others.
+    ///   from their store. All the rest is done then, too: call it again before the user counts as signed out; its report has what
+    ///   the former did. And ``CloakroomError/Code/cancelled`` for a caller that has left it to others.
     @discardableResult
     public func signOut(
         _ unsent: OutboxSignOut, carrier: (any TransferCarrier)? = nil
     ) async throws -> OutboxSignOutReport {
+        var joined = OutboxSignOutReport()
         while true {
-            let signOut = open.withLock { parts in
-                let signOut = parts.signOut ?? .init(unsent: unsent, shared: SharedRun { await end(unsent, carrier) })
+            let (signOut, isJoined) = open.withLock { parts in
+                if let signOut = parts.signOut { return (signOut, true) }
+                let signOut = OpenParts.SignOut(
+                    unsent: unsent, hasCarrier: carrier != nil, shared: SharedRun { await end(unsent, carrier) })
                 parts.signOut = signOut
-                return signOut
+                return (signOut, false)
             }
             if signOut.shared.isCancelled {
                 await signOut.shared.end()
                 continue
             }
-            guard let report = await signOut.shared.value() else { throw CloakroomError.cancelled }
-            if signOut.unsent == unsent { return try report.get() }
+            // It waits for runs, and perhaps for the one that joins it.
+            guard let report = await signOut.shared.value(waitsForEnd: !isJoined || CurrentRuns.isEmpty) else {
+                throw CloakroomError.cancelled
+            }
+            await open.withLock { $0.signedOut }?.endOfRun()
+            guard signOut.unsent == unsent else { continue }
+            if carrier == nil || signOut.hasCarrier { return joined.followed(by: try report.get()) }
+            joined = joined.followed(by: try report.get())
         }
     }
 
@@ -43,6 +53,8 @@ extension Cloakroom {
             let found = parts
             parts = OpenParts()
             parts.signOut = found.signOut
+            parts.report = found.report
+            parts.signedOut = found.outbox ?? found.signedOut
             return found
         }
         defer { open.withLock { $0.signOut = nil } }
@@ -51,7 +63,8 @@ extension Cloakroom {
         let report: Result<OutboxSignOutReport, any Error>
         do {
             let outbox = try parts.outbox ?? leftOutbox(carrier)
-            report = .success(try await outbox?.signOut(unsent) ?? OutboxSignOutReport())
+            report = .success(
+                parts.report.followed(by: try await outbox?.signOut(unsent) ?? OutboxSignOutReport()))
         } catch {
             report = .failure(error)
         }
@@ -64,7 +77,19 @@ extension Cloakroom {
         where SourceBackup.isFolder(name) {
             try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
-        if case .success = report, let leftCredentials { return .failure(leftCredentials) }
-        return report
+        guard case .success(let done) = report else { return report }
+        open.withLock { $0.report = leftCredentials == nil ? OutboxSignOutReport() : done }
+        return leftCredentials.map { .failure($0) } ?? report
+    }
+}
+
+extension OutboxSignOutReport {
+    /// Both in one.
+    fileprivate func followed(by next: Self) -> Self {
+        var both = next
+        both.sent += sent
+        both.removed = removed + next.removed
+        both.stoppedBy = next.stoppedBy ?? stoppedBy
+        return both
     }
 }

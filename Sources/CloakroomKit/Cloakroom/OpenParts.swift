@@ -5,9 +5,14 @@ struct OpenParts {
     var renewals: [AssetRenewalManager] = []
     /// In progress.
     var signOut: SignOut?
+    /// What a sign-out did that the next call goes on with.
+    var report = OutboxSignOutReport()
+    /// Whose sign-out one of its own transfers may have called.
+    weak var signedOut: Outbox?
 
     struct SignOut {
         let unsent: OutboxSignOut
+        let hasCarrier: Bool
         let shared: SharedRun<Result<OutboxSignOutReport, any Error>>
     }
 }

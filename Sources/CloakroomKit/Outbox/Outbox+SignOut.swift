@@ -26,8 +26,10 @@ extension Outbox {
             _ = try rows.get()
             // Before the rows, which need room on a full disk to be removed. Of what S3 has, the URLs stay for this user's next
             // outbox.
-            try folder.discard(butRecordsOf: Set(all.filter { $0.state == .uploaded }.map(\.id)))
+            let stored = Set(all.filter { $0.state == .uploaded }.map(\.id))
+            let discarded = Result { () throws(CloakroomError) in try folder.discard(butRecordsOf: stored) }
             try store.remove(left.map(\.id))
+            try discarded.get()
             let ids = Set(left.map(\.itemID))
             report.removed = removed.filter { ids.contains($0.id) }
         }
@@ -63,10 +65,15 @@ extension Outbox {
         await run?.shared.cancel()
     }
 
+    /// Waits for the end of a run that a sign-out within it has cancelled; a caller within it does not wait.
+    func endOfRun() async { await run?.shared.end() }
+
     /// Ends every transfer, also those that an earlier process began.
     private func close() async {
         isClosing = true
         await run?.shared.cancel()
+        // A run that calls this has not ended, and all its transfers have now but the one that calls it.
+        await cancelAll()
         await cancelCarried(transferPrefix)
         transfers.listener?.cancel()
     }

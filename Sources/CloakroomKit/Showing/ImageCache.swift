@@ -20,12 +20,14 @@ struct ImageCache {
     let folder: ImageCacheFolder
     private let maximumBytes: Int64
     private var entries: [ImageID: Entry] = [:]
-    /// Since when each of these is not shown any more.
-    private var discarded: [ImageID: Date] = [:]
+    /// Of images that are not shown any more.
+    private var discarded = ImageMarks(suffix: ".discarded")
+    /// Of ends that have passed, by ``ImageID/ending(at:)``: however many, they take no other mark's place.
+    private var ended = ImageMarks(suffix: ".ended")
     private(set) var byteCount: Int64 = 0
+    /// Nothing is written any more.
+    private(set) var isClosed = false
 
-    static let maximumDiscarded = 10_000
-    private static let discardedSuffix = ".discarded"
     /// The time of use is written no more often.
     private static let useInterval: TimeInterval = 3600
 
@@ -33,11 +35,8 @@ struct ImageCache {
         self.folder = folder
         self.maximumBytes = max(maximumBytes, 0)
         for file in folder.files() {
-            if file.name.hasSuffix(Self.discardedSuffix),
-                let id = ImageID(text: file.name.dropLast(Self.discardedSuffix.count))
-            {
-                discarded[id] = file.modified
-            } else if let image = CachedImage(fileName: file.name), image.byteCount == file.byteCount,
+            if discarded.read(file) || ended.read(file) { continue }
+            if let image = CachedImage(fileName: file.name), image.byteCount == file.byteCount,
                 !image.hasEnded(at: now), entries[image.id] == nil
             {
                 entries[image.id] = Entry(image, lastUse: file.modified)
@@ -46,7 +45,7 @@ struct ImageCache {
                 folder.remove(file.name)
             }
         }
-        for id in discarded.keys { remove(id) }
+        for id in discarded.ids { remove(id) }
         evict()
     }
 
@@ -54,7 +53,9 @@ struct ImageCache {
 
     var ids: [ImageID] { Array(entries.keys) }
 
-    func isDiscarded(_ id: ImageID) -> Bool { discarded[id] != nil }
+    func isDiscarded(_ id: ImageID) -> Bool { discarded.contains(id) }
+
+    func hasEnded(_ id: ImageID) -> Bool { ended.contains(id) }
 
     /// Gives a written file its name, and makes room for it.
     ///
@@ -95,27 +96,23 @@ struct ImageCache {
     /// Removes an image, and remembers that it is not to be shown again.
     mutating func discard(_ id: ImageID, now: Date) {
         remove(id)
-        guard discarded[id] == nil else { return }
-        discarded[id] = now
-        let name = id.text + Self.discardedSuffix
-        // On a full disk it holds for this process.
-        if let temporary = try? folder.write([]) {
-            try? folder.place(temporary, as: name)
-            folder.touch(name, at: now)
-        }
-        guard discarded.count > Self.maximumDiscarded else { return }
-        for (id, _) in discarded.sorted(by: { $0.value < $1.value }).prefix(Self.maximumDiscarded / 10) {
-            discarded[id] = nil
-            folder.remove(id.text + Self.discardedSuffix)
-        }
+        discarded.insert(id, now: now, in: isClosed ? nil : folder)
     }
+
+    /// Remembers that an image's end has passed, whatever the clock will say.
+    ///
+    /// - Parameter id: by ``ImageID/ending(at:)``.
+    mutating func noteEnd(_ id: ImageID, now: Date) { ended.insert(id, now: now, in: isClosed ? nil : folder) }
 
     mutating func removeAll() {
         folder.removeAll()
         entries = [:]
-        discarded = [:]
+        discarded.removeAll()
+        ended.removeAll()
         byteCount = 0
     }
+
+    mutating func close() { isClosed = true }
 
     /// A tenth more than necessary, so that not every image that comes has to look for others.
     private mutating func evict() {

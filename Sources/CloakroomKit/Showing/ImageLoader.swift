@@ -48,7 +48,6 @@ public actor ImageLoader {
     private var lastNumber: UInt64 = 0
     /// Of what was removed as a whole; a call that began before is at its end.
     private var generation = 0
-    private var isClosed = false
 
     /// - Parameters:
     ///   - folder: for the caches of all users, each in a folder of its own; made where there is none. It belongs where
@@ -137,8 +136,8 @@ public actor ImageLoader {
 
     /// The same for good: later calls cache nothing.
     func close() {
-        isClosed = true
         removeAll()
+        cache.close()
     }
 
     /// How many bytes are cached.
@@ -170,15 +169,15 @@ public actor ImageLoader {
         try check(generation)
         let now = serverTime ?? runtime.wallClock()
         if let image = cache[place.id], image.hasEnded(at: now) {
-            if serverTime != nil { cache.discard(place.id.ending(at: image.end), now: now) }
+            if serverTime != nil { cache.noteEnd(place.id.ending(at: image.end), now: now) }
             cache.remove(place.id)
         }
         // It says when its own message's image ends, and hides the same image from no other.
         if let expiration {
             let id = place.id.ending(at: CachedImage.seconds(expiration))
             // A device's clock that is ahead will be set right, and the image is shown again.
-            if let serverTime, expiration <= serverTime { cache.discard(id, now: now) }
-            if expiration <= now || cache.isDiscarded(id) { throw Self.ended }
+            if let serverTime, expiration <= serverTime { cache.noteEnd(id, now: now) }
+            if expiration <= now || cache.hasEnded(id) { throw Self.ended }
         }
         if !cache.isDiscarded(place.id) {
             let isEnded = try await isEnded(place)
@@ -277,7 +276,7 @@ public actor ImageLoader {
         guard Int64(data.count) <= settings.maximumCacheBytes, !data.isEmpty else {
             return .failure(CloakroomError(.bodyTooLarge, "the image has \(data.count) bytes, and is not cached"))
         }
-        if isClosed { return .failure(CloakroomError(.cancelled, "the user has signed out, and nothing is cached")) }
+        if cache.isClosed { return .failure(CloakroomError(.cancelled, "the user has signed out, and nothing is cached")) }
         if let reason = flights[place.id]?.reasonNotToCache { return .failure(reason) }
         do {
             let (image, temporary) = try await Self.write(

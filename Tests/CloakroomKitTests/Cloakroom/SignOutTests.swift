@@ -203,6 +203,47 @@ import Testing
         #expect(await store.record == nil)
     }
 
+    @Test func `what a sign-out did before its credentials stayed is in the report of the next call`() async throws {
+        let store = LockedStore()
+        var configuration = try bench.configuration()
+        configuration.credentialStore = { _, _ in store }
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
+        let outbox = try cloakroom.outbox()
+        try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        await #expect(throws: CloakroomError(.storeFailed, "locked")) {
+            try await cloakroom.signOut(.discardingUnsent)
+        }
+        await store.unlock()
+        let report = try await cloakroom.signOut(.discardingUnsent)
+        #expect(report.removed.count == 1 && report.kept.isEmpty)
+        #expect(try await cloakroom.signOut(.discardingUnsent).removed == [])
+    }
+
+    @Test func `a call that joins a sign-out has its carrier's transfers ended`() async throws {
+        let carrier = FakeCarrier(FakeS3())
+        do {
+            let outbox = try cloakroom(of: "u_1").outbox(carrier: carrier)
+            try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+            let run = Task { await outbox.run() }
+            try await until { await carrier.started.count == 1 }
+            run.cancel()
+            _ = await run.value
+        }
+        await carrier.relaunch()
+        #expect(await carrier.underWay.count == 1)
+        let store = GatedStore()
+        var configuration = try bench.configuration()
+        configuration.credentialStore = { _, _ in store }
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
+        let first = Task { try await cloakroom.signOut(.keepingUnsent) }
+        await store.gate.arrival()
+        let second = Task { try await cloakroom.signOut(.keepingUnsent, carrier: carrier) }
+        try await until { callers(of: cloakroom) == 2 }
+        await store.gate.open()
+        for call in [first, second] { #expect(try await call.value.kept.items == 1) }
+        #expect(await carrier.underWay.isEmpty)
+    }
+
     @Test func `work of the schedule may sign the user out`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         _ = try cloakroom.outbox()

@@ -184,6 +184,15 @@ import Testing
         #expect(await second.isComplete)
     }
 
+    @Test func `what failed before it was sent takes none of the rate`() async throws {
+        let (bench, outbox) = try await paced()
+        await bench.network.inject(OutboxFixture.key("four"), .failure(.unreachable))
+        async let report = outbox.run()
+        try await until { await bench.s3.objects.count == 1 }
+        #expect(bench.fake.elapsed == .zero)
+        #expect(await report.sent == 1)
+    }
+
     @Test func `a sign-out with nothing left to send ends, whatever the rate`() async throws {
         let (bench, outbox) = try await paced()
         async let report = outbox.signOut(.afterSending(within: .seconds(3600)))

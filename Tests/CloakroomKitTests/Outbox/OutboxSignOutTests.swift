@@ -139,4 +139,18 @@ import Testing
         sending.cancel()
         await sending.value
     }
+
+    @Test func `a file that cannot be removed keeps no item`() async throws {
+        let bench = try OutboxFixture()
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(photo: try bench.photo("one"))
+            // No file: `unlink` refuses it, whoever asks.
+            try FileManager.default.createDirectory(
+                at: bench.own.appendingPathComponent("files/other"), withIntermediateDirectories: false)
+            await #expect(throws: CloakroomError.self) { try await outbox.signOut(.discardingUnsent) }
+        }
+        #expect(try bench.files() == ["other"])
+        #expect(try await bench.outbox().items() == [])
+    }
 }

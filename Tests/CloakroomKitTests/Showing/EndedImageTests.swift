@@ -50,4 +50,28 @@ import Testing
         fake.setWallClock(ahead: .seconds(-3_700))
         await #expect(throws: CloakroomError.self) { try await loader().data(for: image) }
     }
+
+    @Test func `many ended images do not let a released one be shown again`() async throws {
+        let images = try loader(await knownClock())
+        await images.discard(objectKeys: ["chat/released.bin"])
+        fake.pass(.seconds(1))
+        for number in 0...10_000 {
+            let ended = ImageSource.chatImage(
+                link: "https://cdn.example/chat/\(number).bin", expiration: fake.wallTime.addingTimeInterval(-60))
+            await #expect(throws: CloakroomError.self) { try await images.data(for: ended) }
+        }
+        let released = ImageSource.url(try #require(URL(string: "https://cdn.example/chat/released.bin")))
+        await #expect(throws: CloakroomError.self) { try await images.data(for: released) }
+        await #expect(throws: CloakroomError.self) { try await loader().data(for: released) }
+    }
+
+    @Test func `nothing is written once the user has signed out`() async throws {
+        let images = try loader(await knownClock())
+        await images.close()
+        fake.pass(.seconds(3_700))
+        await #expect(throws: CloakroomError.self) { try await images.data(for: image) }
+        await images.discard(objectKeys: ["chat/b.bin"])
+        let found = FileManager.default.enumerator(at: folder.url, includingPropertiesForKeys: nil)
+        #expect((found?.allObjects as? [URL] ?? []).filter { !$0.hasDirectoryPath } == [])
+    }
 }

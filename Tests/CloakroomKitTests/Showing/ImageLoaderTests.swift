@@ -149,7 +149,7 @@ import Testing
         _ = try await images.data(for: chat)
         bench.fake.pass(.seconds(3601))
         #expect(await code { try await images.data(for: chat) } == .noSuchObject)
-        #expect(try files().map(\.pathExtension) == ["discarded"])
+        #expect(try files().map(\.pathExtension) == ["ended"])
         // Not under another name, with another clock or after a restart either.
         bench.fake.setWallClock(ahead: .seconds(-86_400))
         let other = ImageSource.chatImage(link: "https://s3.example/bucket/chat/a.bin", expiration: end)
@@ -174,7 +174,7 @@ import Testing
         bench.fake.pass(.seconds(43_202))
         bench.fake.setWallClock(ahead: .seconds(-86_400))
         #expect(await code { try await images.data(for: source) } == .noSuchObject)
-        #expect(try files().map(\.pathExtension) == ["discarded"])
+        #expect(try files().map(\.pathExtension) == ["ended"])
     }
 
     @Test func `bytes leave the cache at the end that a later caller knows`() async throws {
@@ -186,7 +186,7 @@ import Testing
         await learn(bench.fake.wallTime)
         bench.fake.pass(.seconds(3601))
         #expect(await code { try await images.data(for: chat) } == .noSuchObject)
-        #expect(try files().map(\.pathExtension) == ["discarded"])
+        #expect(try files().map(\.pathExtension) == ["ended"])
     }
 
     @Test(arguments: [-3600, 60]) func `a message that names an image with a wrong end hides it from no other`(

@@ -24,19 +24,27 @@ actor CurrentToken {
     /// The latest refused tokens that others took the place of, the oldest first.
     private var replaced: [Secret] = []
     private var latest: Secret?
-    private var lastRevoked: Secret?
+    /// Which token the provider knows to be revoked; that of all users' requests.
+    private let lastRevoked: Locked<Secret?>
     private var lastNumber = 0
     private static let maximumReplaced = 16
 
-    init(_ provider: any TokenProvider, ofUser userID: String? = nil, runtime: RuntimeDependencies) {
+    init(_ provider: any TokenProvider, runtime: RuntimeDependencies) {
+        self.init(provider, ofUser: nil, lastRevoked: Locked(nil), runtime)
+    }
+
+    private init(
+        _ provider: any TokenProvider, ofUser userID: String?, lastRevoked: Locked<Secret?>, _ runtime: RuntimeDependencies
+    ) {
         self.provider = provider
         self.userID = userID
+        self.lastRevoked = lastRevoked
         self.runtime = runtime
     }
 
     /// The same provider's tokens, of one user alone.
     nonisolated func ofUser(_ userID: String) -> CurrentToken {
-        CurrentToken(provider, ofUser: userID, runtime: runtime)
+        CurrentToken(provider, ofUser: userID, lastRevoked: lastRevoked, runtime)
     }
 
     /// For a first attempt.
@@ -56,8 +64,11 @@ actor CurrentToken {
 
     /// Notifies the provider, once for each token however many requests carried it.
     func revoked(_ token: Secret) async {
-        guard lastRevoked != token else { return }
-        lastRevoked = token
+        let isKnown = lastRevoked.withLock { last in
+            defer { last = token }
+            return last == token
+        }
+        guard !isKnown else { return }
         await provider.sessionRevoked(token.reveal())
     }
 

@@ -138,14 +138,15 @@ extension Outbox {
                 // Another part of the app may have been here during the look at the conditions.
                 guard run?.active[row.id] == nil else { continue }
                 let (ready, go) = AsyncStream<Void>.makeStream()
+                let id = UUID()
                 let task = runtime.spawn {
                     for await _ in ready {}
-                    await self.send(row)
+                    await CurrentRuns.with(id) { await self.send(row) }
                 }
-                run?.active[row.id] = (task, row.file.byteCount)
+                run?.active[row.id] = (id, task, row.file.byteCount)
                 // Not before it is in the list.
                 go.finish()
-                pace(row)
+                pace(row.file.byteCount)
             case .wait: return true
             case .stop(let error):
                 if run?.report.stoppedBy == nil { run?.report.stoppedBy = error }
@@ -182,12 +183,14 @@ extension Outbox {
         run.active.isEmpty || run.active.count < options.transfersAtOnce && run.bytesUnderWay < options.bytesAtOnce
     }
 
-    /// Lets the next one wait for as long as this one may take.
-    private func pace(_ row: OutboxRow) {
+    /// Lets the next one wait for as long as so many bytes may take.
+    ///
+    /// - Parameter byteCount: less than 0 for bytes that it waits for, and that were not sent.
+    func pace(_ byteCount: Int64) {
         guard let rate = options.bytesPerSecond, rate > 0 else { return }
         let now = runtime.now()
-        let end = max(now, pacedUntil ?? now).advanced(by: .seconds(Double(row.file.byteCount) / Double(rate)))
-        let wait = now.duration(to: end)
+        let end = max(now, pacedUntil ?? now).advanced(by: .seconds(Double(byteCount) / Double(rate)))
+        let wait = max(.zero, now.duration(to: end))
         pacedUntil = end
         _ = runtime.spawn { [weak self, runtime] in
             try? await runtime.pause(wait)
@@ -218,10 +221,11 @@ extension Outbox {
     /// Ends what is being sent; what is cut short is sent again later.
     func cancelAll() async { await cancel(Array(run?.active.keys ?? [:].keys)) }
 
+    /// - Returns: when they have ended, but one of them that calls this, such as by the app's token provider.
     func cancel(_ ids: [String]) async {
-        let tasks = ids.compactMap { run?.active[$0]?.task }
-        for task in tasks { task.cancel() }
-        for task in tasks { await task.value }
+        let transfers = ids.compactMap { run?.active[$0] }
+        for transfer in transfers { transfer.task.cancel() }
+        for transfer in transfers where !CurrentRuns.contains(transfer.id) { await transfer.task.value }
     }
 
     /// Ends transfers that the carrier has had from earlier runs or processes.

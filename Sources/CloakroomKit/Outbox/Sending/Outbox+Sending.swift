@@ -11,6 +11,7 @@ extension Outbox {
             if try await isSent(&row) { try await conclude(row) }
         } catch {
             settle(row, after: CloakroomError(of: error))
+            pace((transfers.sent[row.id] ?? 0) - row.file.byteCount)
         }
         transfers.sent[row.id] = nil
         run?.active[row.id] = nil
@@ -59,6 +60,8 @@ extension Outbox {
 
     /// S3 does not have it, or that is not known.
     private func settle(_ row: OutboxRow, after error: CloakroomError) {
+        // It has called a sign-out, and the next outbox may have the item.
+        guard lock != nil else { return }
         var row = row
         // One that was left to the carrier is waited for by the next run.
         if let id = row.transfer, !transfers.underWay.contains(id) { row.transfer = nil }

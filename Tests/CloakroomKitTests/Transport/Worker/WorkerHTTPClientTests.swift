@@ -52,6 +52,16 @@ import Testing
         #expect(fake.sleeps.isEmpty)
     }
 
+    @Test func `a session that is revoked for a client and for its user's is reported once`() async throws {
+        let tokens = CountingTokens(isStubborn: true)
+        let http = ScriptedHTTP { _, _ in .json(401, #"{"error":"Session revoked","code":"session_revoked"}"#) }
+        let client = try CloakroomClient.test(http, fake, tokens: tokens)
+        for client in [client, client.ofUser("u_1")] {
+            await #expect(throws: CloakroomError.self) { try await client.vendCredentials() }
+        }
+        #expect(await tokens.revoked == ["t1"])
+    }
+
     @Test func `jitter is full`() async throws {
         fake.roll(1 << 62)
         #expect(try await outcome(of: ScriptedHTTP(.response(503), .response(503), Self.vended)) == nil)
