@@ -276,7 +276,9 @@ public actor ImageLoader {
         guard Int64(data.count) <= settings.maximumCacheBytes, !data.isEmpty else {
             return .failure(CloakroomError(.bodyTooLarge, "the image has \(data.count) bytes, and is not cached"))
         }
-        if cache.isClosed { return .failure(CloakroomError(.cancelled, "the user has signed out, and nothing is cached")) }
+        if cache.isClosed {
+            return .failure(CloakroomError(.cancelled, "the user has signed out, and nothing is cached"))
+        }
         if let reason = flights[place.id]?.reasonNotToCache { return .failure(reason) }
         do {
             let (image, temporary) = try await Self.write(

@@ -17,7 +17,9 @@ struct ImageMarks {
 
     /// - Returns: whether the file is such a mark.
     mutating func read(_ file: ImageCacheFolder.File) -> Bool {
-        guard file.name.hasSuffix(suffix), let id = ImageID(text: file.name.dropLast(suffix.count)) else { return false }
+        guard file.name.hasSuffix(suffix), let id = ImageID(text: file.name.dropLast(suffix.count)) else {
+            return false
+        }
         dates[id] = file.modified
         return true
     }

@@ -34,7 +34,8 @@ actor CurrentToken {
     }
 
     private init(
-        _ provider: any TokenProvider, ofUser userID: String?, lastRevoked: Locked<Secret?>, _ runtime: RuntimeDependencies
+        _ provider: any TokenProvider, ofUser userID: String?, lastRevoked: Locked<Secret?>,
+        _ runtime: RuntimeDependencies
     ) {
         self.provider = provider
         self.userID = userID
