@@ -29,20 +29,22 @@
                 withRootObject: PHPhotoLibrary.shared().currentChangeToken, requiringSecureCoding: true)
         }
 
-        @concurrent func changedAssets(since token: Data) async throws -> [String]? {
+        @concurrent func changes(since token: Data) async throws -> LibraryChanges? {
             // Of another version of the system, or of another library.
             guard
                 let token = try? NSKeyedUnarchiver.unarchivedObject(ofClass: PHPersistentChangeToken.self, from: token)
             else { return nil }
             do {
-                var (changed, deleted): (Set<String>, Set<String>) = ([], [])
+                var changes = LibraryChanges()
+                // In the order in which they were made.
                 for change in try PHPhotoLibrary.shared().fetchPersistentChanges(since: token) {
                     let details = try change.changeDetails(for: .asset)
-                    changed.formUnion(details.insertedLocalIdentifiers)
-                    changed.formUnion(details.updatedLocalIdentifiers)
-                    deleted.formUnion(details.deletedLocalIdentifiers)
+                    changes.add(
+                        LibraryChanges(
+                            changed: details.insertedLocalIdentifiers.union(details.updatedLocalIdentifiers),
+                            deleted: details.deletedLocalIdentifiers))
                 }
-                return changed.subtracting(deleted).sorted()
+                return changes
             } catch let error as PHPhotosError
                 where [.persistentChangeTokenExpired, .persistentChangeDetailsUnavailable].contains(error.code)
             {
@@ -56,14 +58,15 @@
         }
 
         @concurrent func asset(_ id: String) async throws -> LibraryAsset? {
-            guard let asset = Self.asset(id) else { return nil }
+            guard let asset = Self.asset(id),
+                let files = LibraryAsset.files(
+                    of: PHAssetResource.assetResources(for: asset).map { (.init($0.type), $0.originalFilename) })
+            else { return nil }
             return LibraryAsset(
                 id: id, modified: asset.modificationDate,
                 isScreenshot: asset.mediaSubtypes.contains(.photoScreenshot), isVideo: asset.mediaType == .video,
                 isFurtherBurstFrame: asset.burstIdentifier != nil && !asset.representsBurst, isHidden: asset.isHidden,
-                files: PHAssetResource.assetResources(for: asset).compactMap { resource in
-                    LibraryAsset.Kind(resource.type).map { .init(kind: $0, name: resource.originalFilename) }
-                })
+                files: files)
         }
 
         @concurrent func write(_ kind: LibraryAsset.Kind, of id: String, to file: URL) async throws {

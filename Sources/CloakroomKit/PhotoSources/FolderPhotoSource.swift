@@ -19,14 +19,14 @@ public struct FolderPhotoSource: PhotoSource {
 
     /// All files, each time: a folder does not say what is new.
     ///
-    /// What cannot be read is among them, so that it is in the report. A file that was changed just now is read again by the
-    /// next run.
+    /// What cannot be read is among them, so that it is in the report; it comes last, so that it does not keep the others. A
+    /// file that was changed just now is read again by the next run.
     ///
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read.
     public func changes(since token: Data?) async throws -> PhotoChanges {
         let found = try await walk()
         let prefix = folder.path + "/"
-        return PhotoChanges(found.unreadable.keys.sorted() + found.files.map(\.path), token: nil) { path in
+        return PhotoChanges(found.files.map(\.path) + found.unreadable.keys.sorted(), token: nil) { path in
             SourcePhoto(
                 id: path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path,
                 version: (try? FileStamp(path: path)).map { version(of: $0) } ?? "",

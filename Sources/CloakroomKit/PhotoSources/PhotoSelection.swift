@@ -82,4 +82,18 @@ struct LibraryAsset: Sendable, Equatable {
     var isFurtherBurstFrame = false
     var isHidden = false
     var files: [File]
+
+    /// - Parameter resources: all that the system names of an asset, with `nil` for what it makes of the others.
+    /// - Returns: `nil` where it names none at all: it has not read the asset, for each one has a file.
+    static func files(of resources: [(kind: Kind?, name: String)]) -> [File]? {
+        guard !resources.isEmpty else { return nil }
+        return resources.compactMap { resource in resource.kind.map { File(kind: $0, name: resource.name) } }
+    }
+}
+
+extension LibraryAsset {
+    /// With each file that it may have.
+    init(unreadable id: String) {
+        self.init(id: id, modified: nil, files: Kind.allCases.map { File(kind: $0, name: id) })
+    }
 }

@@ -43,6 +43,8 @@ public struct PhotoChanges: Sendable {
     public var photos: AsyncThrowingStream<SourcePhoto, any Error>
     /// For the next call, once all of these are stored; `nil` where the source cannot tell later ones from all.
     public var token: Data?
+    /// Whether the source says that a photo, of an earlier call, was deleted. A later call may not say it again.
+    var isDeleted: @Sendable (SourcePhoto) async throws -> Bool = { _ in false }
 
     public init(photos: AsyncThrowingStream<SourcePhoto, any Error>, token: Data?) {
         self.photos = photos

@@ -117,8 +117,8 @@ public actor SourceBackup {
             let changes = try await source.changes(since: token)
             // Of a source that names everything, most may be there from an earlier installation.
             if token == nil { run.listing = try await list() }
-            for try await photo in changes.photos { try await add(photo, to: &run) }
-            try await finishPage(&run)
+            try await add(changes, to: &run)
+            try await clearDeleted(in: changes)
             try await journal.saveToken(changes.token)
             run.later = []
             // Without those that were stored, or failed again, as another version.
@@ -163,6 +163,31 @@ public actor SourceBackup {
         var failures: [SourceBackupReport.Failure] = []
 
         var photos: [SourcePhoto] { files.map(\.photo) + gone + failures.map(\.photo) }
+    }
+
+    private func add(_ changes: PhotoChanges, to run: inout Run) async throws {
+        var isNaming = true
+        do {
+            for try await photo in changes.photos {
+                isNaming = false
+                try await add(photo, to: &run)
+                isNaming = true
+            }
+        } catch {
+            // What a source named before it failed is stored all the same.
+            if isNaming { try await finishPage(&run) }
+            throw error
+        }
+        try await finishPage(&run)
+    }
+
+    /// Clears the failures of photos that were deleted. Before the token is stored: later changes do not say it again.
+    private func clearDeleted(in changes: PhotoChanges) async throws {
+        var deleted: [SourcePhoto] = []
+        for photo in try await journal.failures() {
+            if try await changes.isDeleted(photo) { deleted.append(photo) }
+        }
+        try await journal.save(stored: [], gone: deleted, failed: [])
     }
 
     private func add(_ photo: SourcePhoto, to run: inout Run) async throws {

@@ -93,14 +93,26 @@ import Testing
 
     @Test func `a file whose name is not UTF-8 is a failure`() async throws {
         try folder.write("pictures/a.jpg", "one")
-        let path = Array("\(pictures.path)/b".utf8) + [0xFF] + Array(".jpg".utf8) + [0]
+        try writeUnreadable("b")
+        let report = try await run()
+        #expect(report.backedUp == 1 && report.failures.map(\.error.code) == [.unreadableFile])
+    }
+
+    @Test func `files are stored however many others there are whose names are not UTF-8`() async throws {
+        try folder.write("pictures/z.jpg", "one")
+        for number in 10..<80 { try writeUnreadable("\(number)") }
+        #expect(try await run().backedUp == 1)
+        #expect(isStored("one"))
+    }
+
+    /// Under a name that begins so and is not UTF-8.
+    private func writeUnreadable(_ name: String) throws {
+        let path = Array("\(pictures.path)/\(name)".utf8) + [0xFF] + Array(".jpg".utf8) + [0]
         let descriptor = path.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { path in
             path.baseAddress.map { open($0, O_WRONLY | O_CREAT, 0o600) } ?? -1
         }
         try #require(descriptor >= 0)
         close(descriptor)
-        let report = try await run()
-        #expect(report.backedUp == 1 && report.failures.map(\.error.code) == [.unreadableFile])
     }
 
     @Test func `files of a folder that is unplugged meanwhile are failures, and stored when it is there again`()

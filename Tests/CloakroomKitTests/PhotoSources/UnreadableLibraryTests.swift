@@ -72,7 +72,7 @@ private actor UnreadableLibrary: PhotoLibraryReader {
     }
 
     func token() -> Data { Data("1".utf8) }
-    func changedAssets(since token: Data) -> [String]? { [] }
+    func changes(since token: Data) -> LibraryChanges? { LibraryChanges() }
     func allAssets() -> [String] { isUnreadable ? [] : ["a", "b"] }
 
     func asset(_ id: String) -> LibraryAsset? {
