@@ -106,7 +106,7 @@ extension EndToEnd {
             try "ok".write(toFile: "\(folder)/healthz", atomically: false, encoding: .utf8)
             let nginx = try nginx(
                 """
-                limit_req_zone $server_name zone=all:1m rate=60r/s;
+                limit_req_zone $binary_remote_addr zone=all:1m rate=60r/s;
                 server {
                     listen 127.0.0.1:\(port);
                     access_log off;
@@ -126,7 +126,7 @@ extension EndToEnd {
             guard report.status == 0 else { return }
             #expect(knee["found"] as? Bool == true, "\(report.text)")
             // A second's burst beside a second's rate, and a tenth that may be refused.
-            let rate = try #require(knee["rate"] as? Double)
+            let rate = try #require(knee["good"] as? Double)
             #expect((60...90).contains(rate), "\(report.text)")
         }
 
