@@ -53,13 +53,23 @@ static inline int cloakroom_epoll_mod(int ep, int fd, uint32_t events, uint64_t 
 }
 static inline int cloakroom_epoll_del(int ep, int fd) { return epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL); }
 static inline uint64_t cloakroom_event_token(const struct epoll_event *e) { return e->data.u64; }
-// 0 where the C library tells nothing of its heap.
-static inline size_t cloakroom_free_heap_bytes(void) {
+// Of the heap, what is in objects; 0 where the C library tells nothing of its heap.
+static inline size_t cloakroom_used_heap_bytes(void) {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-    return mallinfo2().fordblks;
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
 #else
     return 0;
 #endif
+}
+// What is resident and of no file (proc(5), statm); 0 where /proc is not there.
+static inline size_t cloakroom_anonymous_bytes(void) {
+    unsigned long resident = 0, shared = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL) return 0;
+    int found = fscanf(file, "%*u %lu %lu", &resident, &shared);
+    fclose(file);
+    return found == 2 && resident > shared ? (resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 static inline void cloakroom_trim_heap(void) {
 #ifdef __GLIBC__

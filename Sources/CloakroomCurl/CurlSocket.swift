@@ -1,4 +1,5 @@
 import CloakroomCCurl
+import CloakroomLibcurl
 import CloakroomLoop
 
 /// One of libcurl's sockets in `epoll`.
@@ -62,6 +63,52 @@ final class CurlSocket {
         if !interest.contains(.write), watched.contains(.writable) { update() }
         act(events)
     }
+}
+
+/// All sockets of a transport, by their numbers.
+@LoopActor
+final class CurlSockets {
+    private var sockets: [CurlSocket?] = []
+
+    /// - Parameter group: whose socket it is.
+    func setInterest(_ socket: Int32, _ what: Int32, of group: CurlGroup) {
+        let interest = CurlSocket.Interest(curl: what)
+        let index = Int(socket)
+        if index < sockets.count, let existing = sockets[index] {
+            existing.want(interest)
+        } else if what != CURL_POLL_REMOVE {
+            while sockets.count <= index { sockets.append(nil) }
+            sockets[index] = CurlSocket(socket, interest) { [weak group] events in group?.act(socket, events) }
+        }
+    }
+
+    /// libcurl is about to close the socket, or has just opened one of this number.
+    fileprivate nonisolated func forget(_ socket: Int32) {
+        LoopActor.assumeIsolated {
+            let index = Int(socket)
+            // -1 when no socket could be opened.
+            guard sockets.indices.contains(index), let existing = sockets[index].take() else { return }
+            existing.unwatch()
+        }
+    }
+
+    fileprivate nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> CurlSockets {
+        unsafe curlContext(pointer)
+    }
+}
+
+func openCurlSocket(
+    _ sockets: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    let socket = unsafe cloakroom_open_socket(address)
+    // A socket that never got connected libcurl closes without a word; this may have its number.
+    unsafe CurlSockets.at(sockets).forget(socket)
+    return socket
+}
+
+func closeCurlSocket(_ sockets: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    unsafe CurlSockets.at(sockets).forget(socket)
+    return cloakroom_close_socket(socket)
 }
 
 /// libcurl's one timer on the loop.

@@ -14,6 +14,8 @@ import CloakroomLoop
     /// Of a request without a task, in place of the continuation.
     var completion: (@LoopActor (Result<UpstreamResponse, TransportError>) -> Void)?
     var isRunning: Bool { unsafe continuation != nil }
+    /// Where it is while it runs.
+    var group: CurlGroup?
     /// Tells this request from the ones that had the handle before.
     private(set) var requestNumber = 0
 
@@ -39,9 +41,9 @@ import CloakroomLoop
         case withBody
     }
 
-    /// - Parameter transport: context of the callbacks about sockets.
+    /// - Parameter sockets: the ``CurlSockets``, as context of the callbacks about them.
     init(
-        options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, transport: UnsafeMutableRawPointer
+        options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, sockets: UnsafeMutableRawPointer
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
@@ -61,9 +63,9 @@ import CloakroomLoop
         unsafe easy.set(CURLOPT_HEADERDATA, response)
         unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION, receiveCurlBody))
         unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_HEADERFUNCTION, receiveCurlHeaderLine))
-        unsafe easy.set(CURLOPT_OPENSOCKETDATA, transport)
+        unsafe easy.set(CURLOPT_OPENSOCKETDATA, sockets)
         unsafe easy.check(cloakroom_set_open_callback(easy.pointer, openCurlSocket))
-        unsafe easy.set(CURLOPT_CLOSESOCKETDATA, transport)
+        unsafe easy.set(CURLOPT_CLOSESOCKETDATA, sockets)
         unsafe easy.check(cloakroom_set_close_callback(easy.pointer, closeCurlSocket))
     }
 

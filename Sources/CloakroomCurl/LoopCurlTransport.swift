@@ -5,15 +5,20 @@ package import CloakroomLoop
 
 /// libcurl's multi interface on the loop: any number of requests at once, one thread, connections kept.
 ///
+/// The requests are in groups of a bounded size, each with connections of its own: see ``CurlGroup``.
 /// Source: libcurl's manual, `curl_multi_socket_action(3)`.
 @LoopActor
 @safe package final class LoopCurlTransport: Transport {
     package struct Options: Sendable {
-        /// Connections kept open when idle; below the usual concurrency each surplus request pays for a handshake.
+        /// Connections that each group keeps open when idle; below the usual concurrency each surplus request pays for a
+        /// handshake.
         package var keptConnections = 1024
+        /// Requests at once in one group. A group more is made when all have as many.
+        package var groupSize = 256
         /// Idle connections are closed, once older than this, when the next request is sent.
         package var maximumIdleAge: Duration = .seconds(20)
-        /// Handles kept for the next requests; what more a peak has needed is freed when none has for ``freeing``.
+        /// Handles kept for the next requests; what more a peak has needed, and groups beyond the first, are freed when no
+        /// request has needed them for ``freeing``.
         package var keptHandles = 64
         package var freeing: Duration = .seconds(10)
         package var connectTimeout: Duration = .seconds(3)
@@ -30,8 +35,13 @@ package import CloakroomLoop
         package init() {}
     }
 
-    private let multi: CurlMulti
+    private static let freedAtOnce = 256
+
     private let options: Options
+    private let groupSize: Int
+    /// Requests go to the first with room: those at the end become idle after a peak, with their connections.
+    private var groups: [CurlGroup] = []
+    private let sockets = CurlSockets()
     private let suppressedFields = SuppressedHeaderFields()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The last one used is the next one used, so that those beyond what is needed stay at the beginning.
@@ -39,29 +49,18 @@ package import CloakroomLoop
     /// The fewest that were idle since ``freeUnused()`` looked last.
     private var leastIdle = 0
     private var willFreeUnused = false
-    private var timer: CurlTimer?
-    /// By their numbers.
-    private var sockets: [CurlSocket?] = []
-    private var isActionScheduled = false
     /// When the certificate of the server that responded last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
     package private(set) var certificateEnd: String?
 
     package init(options: Options = Options()) {
-        multi = CurlMulti(keptConnections: options.keptConnections, multiplexes: options.version == .http2)
-        if let most = options.maximumConnections { multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, most) }
         self.options = options
-        timer = CurlTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
-        let me = unsafe Unmanaged.passUnretained(self).toOpaque()
-        unsafe multi.check(cloakroom_multi_pointer(multi.pointer, CURLMOPT_SOCKETDATA, me))
-        unsafe multi.check(cloakroom_multi_pointer(multi.pointer, CURLMOPT_TIMERDATA, me))
-        unsafe multi.check(cloakroom_multi_timer_callback(multi.pointer, setCurlTimer))
-        unsafe multi.check(cloakroom_multi_socket_callback(multi.pointer, setCurlInterest))
+        // A limit of connections, and connections that several requests share, are of all requests.
+        groupSize = options.maximumConnections == nil && options.version == .http1 ? options.groupSize : .max
     }
 
     isolated deinit {
-        timer?.stop()
         for transfer in transfers.values { transfer.free() }
-        multi.cleanUp()
+        for group in groups { group.cleanUp() }
     }
 
     // MARK: Transport
@@ -79,7 +78,7 @@ package import CloakroomLoop
             return EventPoller.shared.atTurnEnd { completion(.failure(.invalidRequest)) }
         }
         transfer.completion = completion
-        multi.add(transfer.easy)
+        start(transfer)
     }
 
     @LoopActor package func send(
@@ -95,12 +94,25 @@ package import CloakroomLoop
         let result = await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { continuation in
                 unsafe transfer.continuation = continuation
-                multi.add(transfer.easy)
+                start(transfer)
             }
         } onCancel: {
             LoopActor.spawn { self.cancel(transfer, number) }
         }
         return try result.get()
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        let group = groups.first { $0.running < groupSize } ?? addGroup()
+        transfer.group = group
+        group.add(transfer.easy)
+    }
+
+    private func addGroup() -> CurlGroup {
+        let group = CurlGroup(options: options, sockets: sockets) { [unowned self] in finish($0, $1) }
+        groups.append(group)
+        if groups.count > 1 { scheduleFreeing() }
+        return group
     }
 
     private func takeTransfer() -> CurlTransfer {
@@ -109,7 +121,7 @@ package import CloakroomLoop
             return transfer
         }
         let transfer = unsafe CurlTransfer(
-            options: options, suppressedFields: suppressedFields, transport: Unmanaged.passUnretained(self).toOpaque())
+            options: options, suppressedFields: suppressedFields, sockets: Unmanaged.passUnretained(sockets).toOpaque())
         transfers[ObjectIdentifier(transfer)] = transfer
         return transfer
     }
@@ -128,20 +140,32 @@ package import CloakroomLoop
         }
     }
 
-    /// Frees handles that no request has needed for a while: each takes ten kilobytes.
+    /// Gives up handles that no request has needed for a while, each of which takes ten kilobytes, and groups.
     private func freeUnused() {
         let unused = max(0, min(leastIdle, idle.count - options.keptHandles))
-        for transfer in idle.prefix(unused) {
+        let unusedGroups = groups.dropFirst().filter { !$0.wasUsed() }
+        free(Array(idle.prefix(unused)), unusedGroups)
+        idle.removeFirst(unused)
+        leastIdle = idle.count
+        groups.removeAll { group in unusedGroups.contains { $0 === group } }
+        if idle.count > options.keptHandles || groups.count > 1 { scheduleFreeing() }
+    }
+
+    /// Some at a time: ten thousand connections close within a quarter of a second, in which no request would be handled.
+    private func free(_ handles: [CurlTransfer], _ groups: [CurlGroup]) {
+        for transfer in handles.prefix(Self.freedAtOnce) {
             transfer.free()
             transfers[ObjectIdentifier(transfer)] = nil
         }
-        idle.removeFirst(unused)
-        leastIdle = idle.count
-        if idle.count > options.keptHandles { scheduleFreeing() }
+        groups.last?.cleanUp()
+        let (handles, groups) = (Array(handles.dropFirst(Self.freedAtOnce)), Array(groups.dropLast()))
+        guard !handles.isEmpty || !groups.isEmpty else { return }
+        EventPoller.shared.schedule(after: .milliseconds(5)) { [self] in free(handles, groups) }
     }
 
     /// Those of this moment, those that wait for their response among them.
     package var handleCount: Int { transfers.count }
+    package var groupCount: Int { groups.count }
 
     private func cancel(_ transfer: CurlTransfer, _ number: Int) {
         // Its response may have come meanwhile, and the handle may be another request's.
@@ -150,7 +174,9 @@ package import CloakroomLoop
     }
 
     private func finish(_ transfer: CurlTransfer, _ result: Result<UpstreamResponse, TransportError>) {
-        multi.remove(transfer.easy)
+        if options.readsCertificates { certificateEnd = transfer.certificateEnd ?? certificateEnd }
+        transfer.group?.remove(transfer.easy)
+        transfer.group = nil
         let continuation = unsafe transfer.continuation.take()
         let completion = transfer.completion.take()
         transfer.reset()
@@ -158,97 +184,10 @@ package import CloakroomLoop
         unsafe continuation?.resume(returning: result)
         completion?(result)
     }
-
-    // MARK: What libcurl asks for
-
-    fileprivate nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> LoopCurlTransport {
-        unsafe curlContext(pointer)
-    }
-
-    fileprivate nonisolated func setTimer(_ milliseconds: Int) {
-        LoopActor.assumeIsolated {
-            timer?.set(milliseconds > 0 ? milliseconds : nil)
-            if milliseconds == 0 { scheduleAction() }
-        }
-    }
-
-    /// All transfers added in one turn start together.
-    private func scheduleAction() {
-        guard !isActionScheduled else { return }
-        isActionScheduled = true
-        EventPoller.shared.atTurnEnd { [weak self] in
-            self?.isActionScheduled = false
-            self?.act(CURL_SOCKET_TIMEOUT, 0)
-        }
-    }
-
-    fileprivate nonisolated func setInterest(_ socket: Int32, _ what: Int32) {
-        LoopActor.assumeIsolated {
-            let interest = CurlSocket.Interest(curl: what)
-            let index = Int(socket)
-            if index < sockets.count, let existing = sockets[index] {
-                existing.want(interest)
-            } else if what != CURL_POLL_REMOVE {
-                while sockets.count <= index { sockets.append(nil) }
-                sockets[index] = CurlSocket(socket, interest) { [weak self] events in self?.act(socket, events) }
-            }
-        }
-    }
-
-    /// libcurl is about to close the socket, or has just opened one of this number.
-    fileprivate nonisolated func forget(_ socket: Int32) {
-        LoopActor.assumeIsolated {
-            let index = Int(socket)
-            // -1 when no socket could be opened.
-            guard sockets.indices.contains(index), let existing = sockets[index].take() else { return }
-            existing.unwatch()
-        }
-    }
-
-    private func act(_ socket: Int32, _ events: Int32) {
-        var stillRunning: Int32 = 0
-        unsafe curl_multi_socket_action(multi.pointer, socket, events, &stillRunning)
-        while let (easy, code) = unsafe multi.nextEnded() {
-            let transfer = unsafe CurlTransfer.of(easy)
-            if options.readsCertificates { certificateEnd = transfer.certificateEnd ?? certificateEnd }
-            finish(transfer, transfer.result(code))
-        }
-    }
 }
 
 /// Which version of HTTP a transport speaks; over TLS the server may settle for HTTP/1.1.
 package enum HTTPVersion: String, Sendable, CaseIterable {
     case http1 = "1.1"
     case http2 = "2"
-}
-
-// libcurl's callbacks; closures of the loop's own code would be checked for their thread each time they run.
-
-private func setCurlTimer(
-    _: UnsafeMutableRawPointer?, _ milliseconds: Int, _ transport: UnsafeMutableRawPointer?
-) -> Int32 {
-    unsafe LoopCurlTransport.at(transport).setTimer(milliseconds)
-    return 0
-}
-
-private func setCurlInterest(
-    _: UnsafeMutableRawPointer?, _ socket: Int32, _ what: Int32, _ transport: UnsafeMutableRawPointer?,
-    _: UnsafeMutableRawPointer?
-) -> Int32 {
-    unsafe LoopCurlTransport.at(transport).setInterest(socket, what)
-    return 0
-}
-
-func openCurlSocket(
-    _ transport: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-    let socket = unsafe cloakroom_open_socket(address)
-    // A socket that never got connected libcurl closes without a word; this may have its number.
-    unsafe LoopCurlTransport.at(transport).forget(socket)
-    return socket
-}
-
-func closeCurlSocket(_ transport: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
-    unsafe LoopCurlTransport.at(transport).forget(socket)
-    return cloakroom_close_socket(socket)
 }

@@ -49,7 +49,7 @@ package final class FastCGIListener {
         self.fields = fields
         self.tooLarge = tooLarge
         self.handler = handler
-        watch = EventPoller.shared.watch(socket, for: .readable) { [unowned self] _ in accept() }
+        watchListener()
         scheduleSweep()
     }
 
@@ -113,8 +113,10 @@ package final class FastCGIListener {
 
     // MARK: Accepting
 
+    /// Takes all that wait. Of a crowd only the first are read at once: while their requests begin, the backlog would fill up.
     private func accept() {
         guard let listening = socket?.raw else { return }
+        var readsLeft = 16
         while true {
             let accepted = cloakroom_accept(listening)
             guard accepted >= 0 else { return pauseIfExhausted(cloakroom_errno()) }
@@ -124,19 +126,27 @@ package final class FastCGIListener {
             }
             let connection = FastCGIConnection(socket: accepted, listener: self)
             connections[ObjectIdentifier(connection)] = connection
-            connection.read()
+            // Of the others an event tells in the next turn.
+            if readsLeft > 0 { connection.read() }
+            readsLeft -= 1
         }
     }
 
     /// Without free descriptors the backlog stays readable: looking away for a moment keeps the loop from spinning.
     private func pauseIfExhausted(_ code: Int32) {
-        guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code), let watch, let listening = socket?.raw else { return }
+        guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code), let watch else { return }
         EventPoller.shared.unwatch(watch)
         self.watch = nil
         EventPoller.shared.schedule(after: .milliseconds(100)) { [weak self] in
             guard let self, !isDraining else { return }
-            self.watch = EventPoller.shared.watch(listening, for: .readable) { [unowned self] _ in accept() }
+            watchListener()
         }
+    }
+
+    /// Urgent: connections wait in a backlog of a fixed size, and more than that are turned away.
+    private func watchListener() {
+        guard let listening = socket?.raw else { return }
+        watch = EventPoller.shared.watch(listening, for: .readable, isUrgent: true) { [unowned self] _ in accept() }
     }
 
     private func stopListening() {

@@ -48,7 +48,9 @@ package enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
 
     /// A listening socket. A unix socket is bound under a temporary name and renamed by ``publish(listener:)``, so that
     /// the path always leads to a worker: to the old one, then to the new one.
-    package func listen(backlog: Int32 = 4096) throws(SystemError) -> Int32 {
+    ///
+    /// - Parameter backlog: the kernel lets no more wait than `net.core.somaxconn`, 4,096 by default (listen(2)).
+    package func listen(backlog: Int32 = 16_384) throws(SystemError) -> Int32 {
         let socket: Int32
         switch self {
         case .unix:

@@ -69,10 +69,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         self.status = status
     }
 
+    /// Between two looks at the descriptors: some ten milliseconds of requests. In that time no connection is accepted, and
+    /// a full backlog turns clients away.
+    private static let jobsPerTurn = 256
+
     /// Runs jobs and what they put off to the end of the turn until neither is left, within a bound that keeps
     /// descriptors from starving.
     private func runJobs() {
-        var budget = 65_536
+        var budget = Self.jobsPerTurn
         let (serial, task) = unsafe (asUnownedSerialExecutor(), asUnownedTaskExecutor())
         repeat {
             while budget > 0, let job = local.popFirst() {
@@ -103,14 +107,21 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 }
 
-/// First in, first out, without moving what is left.
+/// First in, first out, without moving what is left for each.
 private struct JobQueue {
     private var jobs: ContiguousArray<UnownedJob> = []
     private var head = 0
 
     var isEmpty: Bool { head == jobs.count }
 
-    mutating func append(_ job: UnownedJob) { jobs.append(job) }
+    mutating func append(_ job: UnownedJob) {
+        // A queue that is never empty grows by what has been taken out.
+        if head > 1024, head > jobs.count / 2 {
+            jobs.removeFirst(head)
+            head = 0
+        }
+        jobs.append(job)
+    }
 
     mutating func popFirst() -> UnownedJob? {
         guard head < jobs.count else { return nil }

@@ -41,6 +41,7 @@ import CloakroomCLinux
     private let events: UnsafeMutablePointer<epoll_event>
     private var slots: [Slot] = []
     private var free: [UInt32] = []
+    private var urgent: [Watch] = []
     private var timers = TimerQueue()
     private var turnEnd: [@LoopActor () -> Void] = []
 
@@ -52,8 +53,12 @@ import CloakroomCLinux
 
     // MARK: Descriptors
 
+    /// - Parameter isUrgent: the handler is also called, as if ready, whenever there are more events than are fetched at
+    ///   once. `epoll` reports one descriptor after the other: this one may be the last of ten thousand.
     @discardableResult
-    package func watch(_ descriptor: Int32, for readiness: Readiness, _ handler: @escaping Handler) -> Watch {
+    package func watch(
+        _ descriptor: Int32, for readiness: Readiness, isUrgent: Bool = false, _ handler: @escaping Handler
+    ) -> Watch {
         let slot =
             free.popLast()
             ?? {
@@ -64,6 +69,7 @@ import CloakroomCLinux
         let watch = Watch(slot: slot, generation: slots[Int(slot)].generation, descriptor: descriptor)
         let added = cloakroom_epoll_add(epoll.raw, descriptor, readiness.rawValue, watch.token)
         precondition(added == 0, "epoll_ctl ADD \(descriptor): \(SystemError())")
+        if isUrgent { urgent.append(watch) }
         return watch
     }
 
@@ -78,6 +84,7 @@ import CloakroomCLinux
         _ = cloakroom_epoll_del(epoll.raw, watch.descriptor)
         slots[Int(watch.slot)] = Slot(generation: watch.generation &+ 1, handler: nil)
         free.append(watch.slot)
+        if !urgent.isEmpty { urgent.removeAll { $0 == watch } }
     }
 
     private func isLive(_ watch: Watch) -> Bool { slots[Int(watch.slot)].generation == watch.generation }
@@ -120,7 +127,12 @@ import CloakroomCLinux
             guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
             unsafe handler(Readiness(rawValue: event.pointee.events))
         }
+        if count == Self.eventsAtOnce { runUrgent() }
         runTimers()
+    }
+
+    private func runUrgent() {
+        for watch in urgent where isLive(watch) { slots[Int(watch.slot)].handler?(.readable) }
     }
 
     private func runTimers() {

@@ -2,27 +2,88 @@ import CloakroomCLinux
 
 /// Gives memory back to the system that was needed for a peak; glibc by itself keeps most of it for good.
 ///
-/// Source: mallinfo2(3), malloc_trim(3).
+/// Source: mallinfo2(3), malloc_trim(3), proc(5).
 package enum HeapTrimming {
     private static let period: Duration = .seconds(5)
-    /// Less is left to the next requests.
-    private static let threshold = 8 << 20
 
     /// Looks at the heap regularly from now on.
-    @LoopActor package static func start() { schedule(freeBefore: 0) }
+    ///
+    /// - Parameter release: frees what can be worked out again, such as caches.
+    @LoopActor package static func start(releasing release: @escaping @LoopActor () -> Void) {
+        schedule(HeapTrimmingRule(idle: use), release)
+    }
 
-    /// - Parameter freeBefore: a period ago. What a busy worker frees and needs again within one is left alone.
-    @LoopActor private static func schedule(freeBefore: Int) {
+    @LoopActor private static func schedule(_ rule: HeapTrimmingRule, _ release: @escaping @LoopActor () -> Void) {
         EventPoller.shared.schedule(after: period) {
-            let free = freeBytes
-            if min(free, freeBefore) >= threshold { trim() }
-            schedule(freeBefore: free)
+            var rule = rule
+            if rule.trims(use) {
+                trim()
+                if rule.releases(use) {
+                    release()
+                    trim()
+                    rule.released(use)
+                }
+                rule.trimmed(use)
+            }
+            schedule(rule, release)
         }
     }
 
-    /// Of all that is allocated from the system, what no object is in.
-    package static var freeBytes: Int { cloakroom_free_heap_bytes() }
+    package static var use: HeapUse {
+        HeapUse(used: cloakroom_used_heap_bytes(), resident: cloakroom_anonymous_bytes())
+    }
 
-    /// Whole pages of it, wherever they lie; some milliseconds for a hundred megabytes.
+    /// Whole pages that no object is in, wherever they lie; some milliseconds for a hundred megabytes.
     package static func trim() { cloakroom_trim_heap() }
+}
+
+/// What a process has in memory, in bytes.
+package struct HeapUse {
+    /// In objects.
+    package var used: Int
+    /// Pages of memory that no file has, the heap's among them.
+    package var resident: Int
+
+    package init(used: Int, resident: Int) {
+        self.used = used
+        self.resident = resident
+    }
+
+    /// Resident without an object: what a trim may give back, the rest of pages with few objects, and little else.
+    package var slack: Int { resident - used }
+}
+
+/// When memory is given back.
+package struct HeapTrimmingRule {
+    /// Less is left to the next requests.
+    private static let threshold = 8 << 20
+
+    private var slackBefore: Int
+    private var slackAfterTrim: Int
+    private var slackAfterRelease: Int
+
+    /// - Parameter idle: before the first request.
+    package init(idle: HeapUse) {
+        slackBefore = idle.slack
+        slackAfterTrim = idle.slack
+        slackAfterRelease = idle.slack
+    }
+
+    /// What a busy worker frees and needs again within a period is left alone, and so is what a trim could not give back.
+    package mutating func trims(_ use: HeapUse) -> Bool {
+        defer { slackBefore = use.slack }
+        return min(use.slack, slackBefore) >= slackAfterTrim + Self.threshold
+    }
+
+    /// Whether, after a trim, most of what is resident lies around objects that are left of a peak: one on a page keeps it.
+    package func releases(_ use: HeapUse) -> Bool {
+        use.slack > use.used && use.slack >= slackAfterRelease + Self.threshold
+    }
+
+    package mutating func released(_ use: HeapUse) { slackAfterRelease = use.slack }
+
+    package mutating func trimmed(_ use: HeapUse) {
+        slackBefore = use.slack
+        slackAfterTrim = use.slack
+    }
 }

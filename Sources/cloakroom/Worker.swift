@@ -60,7 +60,7 @@ enum Worker {
             // A worker that is to stop already must not take the place of one that goes on.
             if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
             heart?.start()
-            HeapTrimming.start()
+            HeapTrimming.start { builder.service.releaseMemory() }
             if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
                 log.error(
                     "lifecycle rules of these settings match users' folders",

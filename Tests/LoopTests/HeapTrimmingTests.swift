@@ -16,10 +16,40 @@ struct HeapTrimmingTests {
         defer { for index in kept { blocks[index].deallocate() } }
         for index in freed { blocks[index].deallocate() }
         let before = freed.reduce(0) { $0 + residentPages(at: blocks[$1]) }
-        #expect(HeapTrimming.freeBytes >= before * Self.page / 2)
+        #expect(HeapTrimming.use.slack >= before * Self.page / 2)
         HeapTrimming.trim()
         let after = freed.reduce(0) { $0 + residentPages(at: blocks[$1]) }
         #expect(before >= 5000 && after <= before / 2)
+    }
+
+    private static func use(_ used: Int, _ resident: Int) -> HeapUse {
+        HeapUse(used: used << 20, resident: resident << 20)
+    }
+
+    @Test func `trims when a peak has been over for a period, and once`() {
+        var rule = HeapTrimmingRule(idle: Self.use(4, 8))
+        // In flight, just over, over for a period.
+        let trims = [Self.use(90, 98), Self.use(6, 98), Self.use(5, 98)].map { rule.trims($0) }
+        #expect(trims == [false, false, true])
+        rule.trimmed(Self.use(5, 30))
+        #expect([30, 32, 36, 30].allSatisfy { !rule.trims(Self.use(5, $0)) })
+        #expect([40, 40].map { rule.trims(Self.use(5, $0)) } == [false, true])
+    }
+
+    @Test func `trims again when what kept pages goes`() {
+        var rule = HeapTrimmingRule(idle: Self.use(4, 8))
+        rule.trimmed(Self.use(90, 110))
+        #expect([Self.use(60, 110), Self.use(5, 110)].map { rule.trims($0) } == [false, true])
+    }
+
+    @Test func `releases what can be worked out again where little keeps many pages`() {
+        var rule = HeapTrimmingRule(idle: Self.use(4, 8))
+        // Of requests in flight, of a usual day, of a peak that is over.
+        let releases = [Self.use(90, 120), Self.use(5, 14), Self.use(9, 110)].map { rule.releases($0) }
+        #expect(releases == [false, false, true])
+        rule.released(Self.use(4, 20))
+        // What no release has given back.
+        #expect([20, 27, 28].map { rule.releases(Self.use(4, $0)) } == [false, false, true])
     }
 
     /// Of the whole pages in a block.

@@ -48,6 +48,36 @@ struct LoopTests {
         #expect(lateness.count == 5)
     }
 
+    @Test @LoopActor func `looks at its descriptors while thousands of jobs wait`() async throws {
+        let jobs = FinishedJobs()
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0 && write(ends[1], "x", 1) == 1)
+        defer { for end in ends { close(end) } }
+        let watch = EventPoller.shared.watch(ends[0], for: [.readable, .edge]) { _ in
+            jobs.countWhenReadable = jobs.count
+        }
+        for task in (0..<5000).map({ _ in LoopActor.spawn { jobs.count += 1 } }) { await task.value }
+        EventPoller.shared.unwatch(watch)
+        #expect(try #require(jobs.countWhenReadable) < 1000)
+    }
+
+    @Test @LoopActor func `calls an urgent handler while there are more events than it fetches at once`() async throws {
+        var (ends, silent): ([Int32], [Int32]) = ([0, 0], [0, 0])
+        #expect(pipe(&ends) == 0 && write(ends[1], "x", 1) == 1 && pipe(&silent) == 0)
+        let readable = (0..<300).map { _ in dup(ends[0]) }
+        defer { for end in ends + silent + readable { close(end) } }
+        let calls = FinishedJobs()
+        let urgent = EventPoller.shared.watch(silent[0], for: .readable, isUrgent: true) { _ in calls.count += 1 }
+        let watches = readable.map { EventPoller.shared.watch($0, for: .readable) { _ in } }
+        // Some hundred jobs are a turn.
+        for _ in 0..<2000 { await Task.yield() }
+        EventPoller.shared.unwatch(urgent)
+        let count = calls.count
+        for _ in 0..<2000 { await Task.yield() }
+        #expect(count >= 3 && calls.count == count)
+        for watch in watches { EventPoller.shared.unwatch(watch) }
+    }
+
     @Test @LoopActor func `runs timers by deadline, not by order of making`() async {
         var order: [Int] = []
         await withCheckedContinuation { continuation in
@@ -114,3 +144,9 @@ private actor Elsewhere {
 }
 
 private nonisolated func isOnLoop() -> Bool { LoopActor.shared.loop.isCurrent }
+
+@LoopActor
+private final class FinishedJobs {
+    var count = 0
+    var countWhenReadable: Int?
+}

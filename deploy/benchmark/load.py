@@ -22,16 +22,16 @@ class Requests:
     sent: int = 0
 
 
-def run(port, requests, connections, seconds):
-    """One wrk run of `Requests`. Latencies in milliseconds.
+def run(port, requests, connections, seconds, timeout=10):
+    """One wrk run of `Requests`. Latencies in milliseconds, the timeout in seconds.
 
-    `errors`: answers that are not 2xx or 3xx, and broken connections.
+    `errors`: answers that are not 2xx or 3xx, later ones than the timeout, and broken connections; `kinds` counts each.
     """
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "--latency",
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", f"{timeout}s", "--latency",
                "-s", str(_here / "requests.lua"), f"http://127.0.0.1:{port}", "--",
                str(requests.path), str(requests.sent)]
     try:
-        finished = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20)
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=seconds + timeout + 10)
     except subprocess.TimeoutExpired:
         raise NotMeasured("wrk did not end") from None
     numbers = re.search(r"^numbers ([\d ]+)$", finished.stdout, re.MULTILINE)
@@ -43,7 +43,7 @@ def run(port, requests, connections, seconds):
     if count == 0:
         raise NotMeasured("wrk got no answer")
     return {"requests": count, "seconds": microseconds / 1e6, "p50": p50 / 1e3, "p99": p99 / 1e3,
-            "errors": sum(errors)}
+            "errors": sum(errors), "kinds": dict(zip(_ERROR_KINDS, errors))}
 
 
 def counter(wanted=None):
@@ -75,6 +75,7 @@ def count_syscalls(instrument, pid, scratch, load):
     return counts["total"] / requests, sum(counts.get(name, 0) for name in _WAITS) / requests
 
 
+_ERROR_KINDS = ("connect", "read", "write", "timeout", "status")    # as requests.lua prints them
 _WAITS = ("epoll_wait", "epoll_pwait", "epoll_pwait2")
 _PERF = ["perf", "stat", "-x,", "-e", "raw_syscalls:sys_enter",
          "-e", ",".join(f"syscalls:sys_enter_{name}" for name in _WAITS)]

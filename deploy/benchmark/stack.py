@@ -153,12 +153,12 @@ class Stack:
 
     def start_front_of_crowd(self, name):
         """An nginx of two processes before one socket, for more connections than one process may have, which keeps all of
-        them. Gives the port."""
+        them. Gives (port, log)."""
         port = free_port()
         server = _server(name, port, self.run, True, keeps_most=10_000).replace("backlog=4096", "backlog=4096 reuseport")
         master = self._nginx(f"front-{name}", {"SERVERS": server, "WORKERS": 2}, "front")
         wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
-        return port
+        return port, master.log
 
     def start_front_of_several(self, name, backends):
         """Another nginx, one port before several sockets. Gives the port."""

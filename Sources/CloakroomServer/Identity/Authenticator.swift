@@ -54,6 +54,9 @@ package final class Authenticator {
         case waiting(@LoopActor @Sendable () async -> Result<Subject, IdentityRefusal>)
     }
 
+    /// Each token's signature is checked once more.
+    func forgetVerifiedTokens() { verified.removeAll() }
+
     /// - Parameter acceptsBare: for `/v1/credentials`, see ``TokenSource``.
     package func identify(_ request: Request, acceptsBare: Bool = false) -> Identification {
         guard let tokenRange = source.tokenRange(in: request.fields, acceptsBare: acceptsBare) else {

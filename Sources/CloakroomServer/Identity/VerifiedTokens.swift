@@ -27,6 +27,8 @@ final class VerifiedTokens {
 
     var count: Int { entries.count }
 
+    func removeAll() { entries.removeAll() }
+
     /// - Parameter key: the token's digest.
     /// - Returns: `nil` for a token that was not seen, is over, or was verified with keys that are others by now.
     func subject(of key: SHA256.Digest, now: Date) -> Subject? {

@@ -20,6 +20,9 @@ package final class RateLimiter {
         self.keyPrefix = keyPrefix
     }
 
+    /// Only what is sent to Redis, never what is counted.
+    func forgetCachedRequests() { cachedRequests.removeAll() }
+
     /// Counts one request of the subject and of its device.
     ///
     /// - Parameter terms: those of the subject's tier.

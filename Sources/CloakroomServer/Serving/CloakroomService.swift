@@ -72,6 +72,12 @@ package final class CloakroomService {
         notificationTerms = RateLimitPolicy(.notification, dependencies.settings.limits)
     }
 
+    /// Frees what is kept of each client and can be worked out again. Credentials stay: they cost calls of STS.
+    package func releaseMemory() {
+        dependencies.authenticator.forgetVerifiedTokens()
+        dependencies.limiter.forgetCachedRequests()
+    }
+
     /// The header fields that are read of a request; no other is even copied.
     package static func fieldNames(_ settings: Settings) -> [String] {
         ["Authorization", settings.tokens.header, "Content-Type", "Content-Length"]

@@ -34,6 +34,12 @@ struct GenerationalCache<Key: Hashable, Value> {
         young[key] = value
     }
 
+    /// The tables too.
+    mutating func removeAll() {
+        young = [:]
+        old = [:]
+    }
+
     mutating func remove(_ key: Key) {
         young[key] = nil
         old[key] = nil

@@ -220,4 +220,30 @@ struct LoopCurlTransportTests {
         let response = try await transport.send(UpstreamRequest(method: "GET", url: server.url), timeout: .seconds(30))
         #expect(response.status == 200 && transport.handleCount == 2)
     }
+
+    /// libcurl goes through all connections of a group for each request.
+    @Test @LoopActor func `has few requests in a group, and gives up groups that are not needed`() async throws {
+        let latch = Latch(6)
+        let server = try HTTPServer { request in
+            guard request.target == "/slow" else { return [.answer(200)] }
+            latch.open()
+            return [.wait(latch), .answer(200)]
+        }
+        var options = LoopCurlTransport.Options()
+        options.groupSize = 2
+        options.freeing = .milliseconds(5)
+        let transport = LoopCurlTransport(options: options)
+        let send: @LoopActor @Sendable (String) async -> Int? = { path in
+            let request = UpstreamRequest(method: "GET", url: server.url + path)
+            return try? await transport.send(request, timeout: .seconds(30)).status
+        }
+        let tasks = (0..<5).map { _ in LoopActor.spawn { await send("/slow") } }
+        while server.requests.count < 5 { try await LoopActor.sleep(for: .milliseconds(1)) }
+        #expect(transport.groupCount == 3)
+        latch.open()
+        for task in tasks { #expect(await task.value == 200) }
+        while transport.groupCount > 1 { try await LoopActor.sleep(for: .milliseconds(1)) }
+        #expect(await send("/") == 200)
+        #expect(server.connections == 5)
+    }
 }

@@ -71,6 +71,24 @@ struct DrainTests {
         }
     }
 
+    /// Reading takes longer than accepting: meanwhile the backlog of a crowd would overflow.
+    @Test @LoopActor func `takes a crowd out of the backlog before it reads what most of them send`() async throws {
+        let crowd = Crowd()
+        let worker = try TestListener { _, respond in
+            crowd.noteRequest()
+            respond(Response(status: 200))
+        }
+        crowd.worker = worker
+        let peers = try (0..<200).map { _ in
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/").bytes)
+            return peer
+        }
+        let answers = try await onThread { try peers.map { try $0.answers().count } }
+        #expect(answers == peers.map { _ in 1 })
+        #expect(crowd.connections.count == 200 && crowd.connections[16...].allSatisfy { $0 == 200 })
+    }
+
     @Test @LoopActor func `lets a slow reader finish`() async throws {
         let body = [UInt8](repeating: 7, count: 1 << 20)
         let worker = try TestListener { _, respond in respond(Response(status: 200, body: body)) }
@@ -89,4 +107,13 @@ struct DrainTests {
         #expect(answers.map { $0.body == body } == [true])
         await drained.value
     }
+}
+
+/// How many connections a listener has at each request.
+@LoopActor
+private final class Crowd {
+    weak var worker: TestListener?
+    private(set) var connections: [Int] = []
+
+    func noteRequest() { connections.append(worker?.connections ?? 0) }
 }

@@ -15,6 +15,13 @@ struct GenerationalCacheTests {
         #expect(cache.peek(1) == nil && cache.peek(1000) == "1000")
     }
 
+    @Test func `forgets both generations`() {
+        var cache = GenerationalCache<Int, Int>(capacity: 4)
+        for number in 1...3 { cache.insert(number, for: number) }
+        cache.removeAll()
+        #expect(cache.count == 0 && (1...3).allSatisfy { cache.peek($0) == nil })
+    }
+
     @Test func `a new value for a key that is held drops no other`() {
         var cache = GenerationalCache<String, Int>(capacity: 4)
         // The young generation is full with the last two.
