@@ -66,6 +66,9 @@ enum CurrentRuns {
 
     static func contains(_ id: UUID) -> Bool { ids.get().contains(id) }
 
+    /// For what callers of several runs share, and none of them is.
+    static func none<Value>(_ work: () async -> Value) async -> Value { await ids.withValue([]) { await work() } }
+
     static func with<Value>(_ id: UUID, _ work: () async -> Value) async -> Value {
         await ids.withValue(ids.get().union([id])) { await work() }
     }

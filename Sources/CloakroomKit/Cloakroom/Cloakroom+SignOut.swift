@@ -8,7 +8,7 @@ extension Cloakroom {
     /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress
     /// are the app's own tasks: cancel them first. Work of the ``schedule`` may call this, and is the last then. Afterwards no
     /// part of this sends a request with a token or with credentials, also when another user has signed in. The token provider may
-    /// call this, as when a session was revoked: what asked for the token is cancelled, and ends after the call.
+    /// call this, as when a session was revoked.
     ///
     /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards. When the tasks of
     /// all callers are cancelled, nothing more is sent, and the rest is done all the same.
@@ -53,21 +53,15 @@ extension Cloakroom {
             let found = parts
             parts = OpenParts()
             parts.signOut = found.signOut
-            parts.report = found.report
             parts.signedOut = found.outbox ?? found.signedOut
             return found
         }
         defer { open.withLock { $0.signOut = nil } }
         await schedule.close()
         for renewals in parts.renewals { await renewals.cancel() }
-        let report: Result<OutboxSignOutReport, any Error>
-        do {
-            let outbox = try parts.outbox ?? leftOutbox(carrier)
-            report = .success(
-                parts.report.followed(by: try await outbox?.signOut(unsent) ?? OutboxSignOutReport()))
-        } catch {
-            report = .failure(error)
-        }
+        var report = OutboxSignOutReport()
+        var failure: (any Error)?
+        do { try await (parts.outbox ?? leftOutbox(carrier))?.signOut(unsent, &report) } catch { failure = error }
         await tokens.signOut()
         let leftCredentials = await credentials.forget()
         for images in parts.images { await images.close() }
@@ -77,9 +71,10 @@ extension Cloakroom {
         where SourceBackup.isFolder(name) {
             try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
-        guard case .success(let done) = report else { return report }
-        open.withLock { $0.report = leftCredentials == nil ? OutboxSignOutReport() : done }
-        return leftCredentials.map { .failure($0) } ?? report
+        report = parts.report.followed(by: report)
+        guard let failure = failure ?? leftCredentials else { return .success(report) }
+        open.withLock { $0.report = report }
+        return .failure(failure)
     }
 }
 

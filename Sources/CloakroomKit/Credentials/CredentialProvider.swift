@@ -168,7 +168,7 @@ extension CredentialProvider {
         lastNumber += 1
         let number = lastNumber
         ongoingRefresh = Refresh(number: number)
-        ongoingRefresh?.task = runtime.spawn { await self.runRefresh(number) }
+        ongoingRefresh?.task = runtime.spawn { await CurrentRuns.none { await self.runRefresh(number) } }
     }
 
     private func runRefresh(_ number: Int) async {

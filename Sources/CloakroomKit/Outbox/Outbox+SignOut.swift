@@ -8,8 +8,14 @@ extension Outbox {
     /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed; nothing is sent then either.
     @discardableResult
     public func signOut(_ mode: OutboxSignOut) async throws -> OutboxSignOutReport {
-        guard isOpen else { throw Self.signedOut }
         var report = OutboxSignOutReport()
+        try await signOut(mode, &report)
+        return report
+    }
+
+    /// - Parameter report: has what was done, also when this throws.
+    func signOut(_ mode: OutboxSignOut, _ report: inout OutboxSignOutReport) async throws {
+        guard isOpen else { throw Self.signedOut }
         if case .afterSending(let limit) = mode { await send(within: limit, &report) }
         let mustDiscard = mode == .discardingUnsent
         let rows = Result { () throws(CloakroomError) in mustDiscard ? try store.rows() : [] }
@@ -29,13 +35,12 @@ extension Outbox {
             let stored = Set(all.filter { $0.state == .uploaded }.map(\.id))
             let discarded = Result { () throws(CloakroomError) in try folder.discard(butRecordsOf: stored) }
             try store.remove(left.map(\.id))
-            try discarded.get()
             let ids = Set(left.map(\.itemID))
             report.removed = removed.filter { ids.contains($0.id) }
+            try discarded.get()
         }
         report.kept = try store.unsent()
         if report.kept.isEmpty { folder.reserve.release() }
-        return report
     }
 
     /// Sends, and waits for what is retried, until nothing is left to wait for or the time is over.

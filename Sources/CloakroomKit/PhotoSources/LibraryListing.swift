@@ -12,8 +12,6 @@ actor LibraryListing {
     /// By the library's history.
     private let deleted: Set<String>
     private var assets: Set<String>?
-    /// They were listed when they were not found.
-    private var unreadable: Set<String> = []
 
     init(of library: any PhotoLibraryReader, _ access: PhotoLibraryAccess, deleted: Set<String> = []) {
         self.library = library
@@ -33,14 +31,13 @@ actor LibraryListing {
     /// - Throws: when that cannot be said of any asset now.
     func isDeleted(_ id: String) async throws -> Bool {
         try await checkAccess()
-        if deleted.contains(id) || assets?.contains(id) == false { return true }
-        // It may have been deleted since the last listing; one more is enough to see that.
-        if unreadable.contains(id) { return false }
+        if deleted.contains(id) { return true }
+        // One that was deleted since the listing is a failure until the next run.
+        if let assets { return !assets.contains(id) }
         let listed = Set(try await library.allAssets())
         guard !listed.isEmpty else { throw CloakroomError.unreadableLibrary }
         try await checkAccess()
         assets = listed
-        if listed.contains(id) { unreadable.insert(id) }
         return !listed.contains(id)
     }
 

@@ -20,7 +20,7 @@ public struct PhotoLibrarySource: PhotoSource {
         self.selection = selection
     }
 
-    /// An asset that cannot be read is named as each of the files that it may have, so that these are attempted again later.
+    /// An asset that cannot be read is named itself; its files take its place once it can be read.
     ///
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/photosNotAllowed`` without the user's permission, which the app asks
     ///   for; ``CloakroomError/Code/unreadableFile`` while the library is not available.
@@ -45,9 +45,10 @@ public struct PhotoLibrarySource: PhotoSource {
         var named = PhotoChanges(
             photos: AsyncThrowingStream { try await files.next() },
             token: isNamedAgain ? nil : try JSONEncoder().encode(next))
-        named.isDeleted = { photo in
-            guard let (asset, _) = Self.parts(of: photo) else { return false }
-            return try await listing.isDeletedByHistory(asset)
+        named.replacements = { photo in
+            if let (asset, _) = Self.parts(of: photo) { return try await listing.isDeletedByHistory(asset) ? [] : nil }
+            if let asset = try await library.asset(photo.id) { return selection.photos(of: asset) }
+            return try await listing.isDeletedByHistory(photo.id) ? [] : nil
         }
         return named
     }
@@ -61,9 +62,7 @@ public struct PhotoLibrarySource: PhotoSource {
     }
 
     public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
-        guard let (asset, kind) = Self.parts(of: photo) else {
-            throw CloakroomError(.invalidRequest, "\(photo.id) is not a photo of this library")
-        }
+        guard let (asset, kind) = Self.parts(of: photo) else { throw try await missing(photo, photo.id) }
         guard let found = try await library.asset(asset) else { throw try await missing(photo, asset) }
         guard let file = selection.photos(of: found).first(where: { $0.id == photo.id }) else {
             throw CloakroomError(.noSuchObject, "\(photo.fileName) is not in the library any more, or is left out")
@@ -133,7 +132,7 @@ public struct PhotoLibrarySource: PhotoSource {
                 if let asset = try await library.asset(id) {
                     files = selection.photos(of: asset)[...]
                 } else if try await !listing.isDeleted(id) {
-                    files = selection.photos(of: LibraryAsset(unreadable: id))[...]
+                    return SourcePhoto(id: id, version: "unread", fileName: id)
                 }
             }
         }

@@ -90,10 +90,3 @@ struct LibraryAsset: Sendable, Equatable {
         return resources.compactMap { resource in resource.kind.map { File(kind: $0, name: resource.name) } }
     }
 }
-
-extension LibraryAsset {
-    /// With each file that it may have.
-    init(unreadable id: String) {
-        self.init(id: id, modified: nil, files: Kind.allCases.map { File(kind: $0, name: id) })
-    }
-}

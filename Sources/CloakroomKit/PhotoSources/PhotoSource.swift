@@ -43,8 +43,9 @@ public struct PhotoChanges: Sendable {
     public var photos: AsyncThrowingStream<SourcePhoto, any Error>
     /// For the next call, once all of these are stored; `nil` where the source cannot tell later ones from all.
     public var token: Data?
-    /// Whether the source says that a photo, of an earlier call, was deleted. A later call may not say it again.
-    var isDeleted: @Sendable (SourcePhoto) async throws -> Bool = { _ in false }
+    /// What the source says of a photo of an earlier call that could not be stored: which ones take its place, none for one that
+    /// was deleted; `nil` where it is to be attempted again. A later call may not say it again.
+    var replacements: @Sendable (SourcePhoto) async throws -> [SourcePhoto]? = { _ in nil }
 
     public init(photos: AsyncThrowingStream<SourcePhoto, any Error>, token: Data?) {
         self.photos = photos

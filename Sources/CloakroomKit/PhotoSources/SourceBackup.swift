@@ -118,7 +118,7 @@ public actor SourceBackup {
             // Of a source that names everything, most may be there from an earlier installation.
             if token == nil { run.listing = try await list() }
             try await add(changes, to: &run)
-            try await clearDeleted(in: changes)
+            try await replaceFailures(by: changes, &run)
             try await journal.saveToken(changes.token)
             run.later = []
             // Without those that were stored, or failed again, as another version.
@@ -181,13 +181,14 @@ public actor SourceBackup {
         try await finishPage(&run)
     }
 
-    /// Clears the failures of photos that were deleted. Before the token is stored: later changes do not say it again.
-    private func clearDeleted(in changes: PhotoChanges) async throws {
-        var deleted: [SourcePhoto] = []
-        for photo in try await journal.failures() {
-            if try await changes.isDeleted(photo) { deleted.append(photo) }
+    /// Clears the failures that others take the place of, or none. Before the token is stored: later changes do not say it again.
+    private func replaceFailures(by changes: PhotoChanges, _ run: inout Run) async throws {
+        for failure in try await journal.failures() {
+            guard let replacements = try await changes.replacements(failure) else { continue }
+            for photo in replacements { try await add(photo, to: &run) }
+            try await finishPage(&run)
+            try await journal.save(stored: [], gone: [failure], failed: [])
         }
-        try await journal.save(stored: [], gone: deleted, failed: [])
     }
 
     private func add(_ photo: SourcePhoto, to run: inout Run) async throws {

@@ -55,7 +55,8 @@ struct ImageCache {
 
     func isDiscarded(_ id: ImageID) -> Bool { discarded.contains(id) }
 
-    func hasEnded(_ id: ImageID) -> Bool { ended.contains(id) }
+    /// Earlier versions had one list for both.
+    func hasEnded(_ id: ImageID) -> Bool { ended.contains(id) || discarded.contains(id) }
 
     /// Gives a written file its name, and makes room for it.
     ///

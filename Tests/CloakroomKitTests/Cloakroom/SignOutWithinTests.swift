@@ -6,6 +6,10 @@ import Testing
 
 /// A sign-out called by what it ends, such as an app's token provider that is told of a revoked session.
 @Suite(.timeLimit(.minutes(1))) struct SignOutWithinTests {
+    private let service: CloakroomBench
+
+    init() throws { service = try CloakroomBench() }
+
     /// A worker that does something first.
     private struct ActingWorker: PresignedUploader, AssetRenewer {
         let act: @Sendable () async throws -> Void
@@ -81,53 +85,96 @@ import Testing
         #expect(left.all == [1])
     }
 
-    @Test func `a sign-out by a transfer is joined until that transfer, too, has ended`() async throws {
-        let bench = try CloakroomBench()
-        let (store, end) = (GatedStore(), Gate())
-        let app = SigningOut(end)
-        var configuration = try bench.configuration(
+    /// An app whose worker says that the session was revoked.
+    private func revoked(_ app: SigningOut, store: GatedStore = GatedStore(isOpen: true)) async throws -> (
+        Cloakroom, Outbox
+    ) {
+        var configuration = try service.configuration(
             ScriptedHTTP { _, _ in .json(401, #"{"error":"Session revoked","code":"session_revoked"}"#) })
         configuration.credentialStore = { _, _ in store }
         let cloakroom = try Cloakroom(configuration: configuration, user: "u_1", tokens: app)
         app.cloakroom.withLock { $0 = cloakroom }
         let outbox = try cloakroom.outbox()
         try await outbox.add(asset: UploadContent("a picture"), reference: "a")
+        try await outbox.add(photo: try service.folder.write("a.heic", Data("a photo".utf8)))
+        return (cloakroom, outbox)
+    }
+
+    @Test func `a sign-out by the token provider waits for what called it`() async throws {
+        let left = Log<Bool>()
+        let app = SigningOut { cloakroom in
+            _ = try? await cloakroom.signOut(.keepingUnsent)
+            left.append(await cloakroom.open.withLock { $0.signedOut }?.run == nil)
+        }
+        let (_, outbox) = try await revoked(app)
+        let report = await outbox.run()
+        #expect(report.sent == 0)
+        try await until { left.all == [true] }
+    }
+
+    @Test func `a token provider that waits for the app's own sign-out keeps it from nothing`() async throws {
+        let asked = Gate()
+        let signOut = Log<Task<OutboxSignOutReport, any Error>>()
+        let app = SigningOut { _ in
+            await asked.open()
+            while signOut.all.isEmpty { await Task.yield() }
+            _ = try? await signOut.all[0].value
+        }
+        let (cloakroom, outbox) = try await revoked(app)
+        let run = Task { await outbox.run() }
+        signOut.append(
+            Task {
+                await asked.pass()
+                return try await cloakroom.signOut(.keepingUnsent)
+            })
+        #expect(try await signOut.all[0].value.kept.items == 2)
+        _ = await run.value
+    }
+
+    @Test func `a sign-out that sends first ends when the session turns out to be revoked`() async throws {
+        let app = SigningOut { cloakroom in _ = try? await cloakroom.signOut(.keepingUnsent) }
+        let (cloakroom, outbox) = try await revoked(app)
+        let sending = Task { await outbox.keepSending() }
+        let report = try? await cloakroom.signOut(.afterSending(within: .seconds(600)))
+        #expect(report?.stoppedBy?.code != .timedOut)
+        sending.cancel()
+        await sending.value
+    }
+
+    @Test func `a call joins a sign-out by the token provider, and has its report`() async throws {
+        let store = GatedStore()
+        let app = SigningOut { cloakroom in _ = try? await cloakroom.signOut(.discardingUnsent) }
+        let (cloakroom, outbox) = try await revoked(app, store: store)
         let run = Task { await outbox.run() }
         await store.gate.arrival()
-        let joined = Task {
-            try await cloakroom.signOut(.keepingUnsent)
-            return await outbox.run == nil
-        }
-        try await Task.sleep(for: .milliseconds(50))
+        let joined = Task { try await cloakroom.signOut(.discardingUnsent) }
+        try await until { cloakroom.open.withLock { $0.signOut?.shared.callerCount } ?? 0 == 2 }
         await store.gate.open()
-        try await Task.sleep(for: .milliseconds(50))
-        await end.open()
-        #expect(try await joined.value)
-        #expect(await run.value.sent == 0)
+        #expect(try await joined.value.removed.count == 2)
+        _ = await run.value
     }
 }
 
-/// An app that signs out when its session is revoked, and is not done then.
+/// An app that does something when its session is revoked.
 private final class SigningOut: TokenProvider {
     let cloakroom = Locked<Cloakroom?>(nil)
-    private let end: Gate
+    private let act: @Sendable (Cloakroom) async -> Void
 
-    init(_ end: Gate) { self.end = end }
+    init(_ act: @escaping @Sendable (Cloakroom) async -> Void) { self.act = act }
 
     func token() -> String { "token" }
     func token(ofUser userID: String) -> String { "token" }
 
     func sessionRevoked(_ token: String) async {
-        _ = try? await cloakroom.withLock { $0 }?.signOut(.keepingUnsent)
-        let end = end
-        // Whether it is cancelled or not.
-        await Task { _ = await end.pass() }.value
+        if let cloakroom = cloakroom.withLock({ $0 }) { await act(cloakroom) }
     }
 }
 
 /// A store that takes its time to be cleared.
 actor GatedStore: CredentialStore {
-    let gate = Gate()
+    let gate: Gate
+
+    init(isOpen: Bool = false) { gate = Gate(isOpen: isOpen) }
 
     func load() -> StoredCredentials? { nil }
     func save(_ credentials: StoredCredentials) {}

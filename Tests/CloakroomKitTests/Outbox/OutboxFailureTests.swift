@@ -193,6 +193,22 @@ import Testing
         #expect(await report.sent == 1)
     }
 
+    @Test func `what S3 had takes none of the rate`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        var options = Outbox.Options()
+        options.bytesPerSecond = 1
+        options.largestPut = 40
+        let outbox = try bench.outbox(options: options)
+        let film = String(repeating: "large ", count: 20)
+        await bench.s3.put(OutboxFixture.key(film), Data(film.utf8))
+        try await outbox.add(photo: try bench.photo(film))
+        try await outbox.add(photo: try bench.photo("four"))
+        async let report = outbox.run()
+        try await until { await bench.s3.objects.count == 2 }
+        #expect(bench.fake.elapsed == .zero)
+        #expect(await report.sent == 2)
+    }
+
     @Test func `a sign-out with nothing left to send ends, whatever the rate`() async throws {
         let (bench, outbox) = try await paced()
         async let report = outbox.signOut(.afterSending(within: .seconds(3600)))

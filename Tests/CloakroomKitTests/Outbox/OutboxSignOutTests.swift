@@ -140,6 +140,18 @@ import Testing
         await sending.value
     }
 
+    @Test func `what was removed is told although a file could not be`() async throws {
+        let bench = try CloakroomBench()
+        let cloakroom = try bench.cloakroom()
+        let outbox = try cloakroom.outbox()
+        try await outbox.add(photo: try bench.folder.write("a.heic", Data("a photo".utf8)))
+        let other = await outbox.folder.files.appendingPathComponent("other")
+        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+        await #expect(throws: CloakroomError.self) { try await cloakroom.signOut(.discardingUnsent) }
+        try FileManager.default.removeItem(at: other)
+        #expect(try await cloakroom.signOut(.discardingUnsent).removed.count == 1)
+    }
+
     @Test func `a file that cannot be removed keeps no item`() async throws {
         let bench = try OutboxFixture()
         do {

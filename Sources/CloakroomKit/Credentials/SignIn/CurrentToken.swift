@@ -64,13 +64,15 @@ actor CurrentToken {
     }
 
     /// Notifies the provider, once for each token however many requests carried it.
-    func revoked(_ token: Secret) async {
+    ///
+    /// Nothing waits for that: the app may sign the user out, which waits for the requests.
+    func revoked(_ token: Secret) {
         let isKnown = lastRevoked.withLock { last in
             defer { last = token }
             return last == token
         }
         guard !isKnown else { return }
-        await provider.sessionRevoked(token.reveal())
+        _ = runtime.spawn { [provider] in await CurrentRuns.none { await provider.sessionRevoked(token.reveal()) } }
     }
 
     @discardableResult
@@ -78,7 +80,9 @@ actor CurrentToken {
         lastNumber += 1
         let number = lastNumber
         requests.append(PendingRequest(number: number, refused: refused))
-        _ = runtime.spawn { await self.finish(number, with: self.requestedToken(insteadOf: refused)) }
+        _ = runtime.spawn {
+            await CurrentRuns.none { await self.finish(number, with: self.requestedToken(insteadOf: refused)) }
+        }
         return number
     }
 

@@ -22,7 +22,7 @@ public protocol TokenProvider: Sendable {
     func tokenRefused(_ token: String) async
 
     /// The server ended the user's sessions, this one among them: forget it, and let the user sign in again. The request
-    /// has failed with ``CloakroomError/Code/sessionRevoked``; no other token is requested.
+    /// fails with ``CloakroomError/Code/sessionRevoked``, and does not wait for this call; no other token is requested.
     ///
     /// The default calls ``tokenRefused(_:)``.
     func sessionRevoked(_ token: String) async

@@ -4,16 +4,18 @@ import Foundation
 
 extension Outbox {
     /// - Returns: when S3 has the photo.
-    func sendPhoto(_ row: inout OutboxRow) async throws {
+    func sendPhoto(_ row: inout OutboxRow) async throws -> Attempt {
         guard let photos else {
             throw CloakroomError(.notAllowedNow, "this outbox was opened without a client for photos")
         }
         let layout = try await photos.layout(ofUser: owner.user)
         let photo = PhotoObject(client: photos, key: try layout.photo(md5: row.identity), row: row)
-        if let response = try await earlierResponse(&row), try await isStored(photo, &row, by: response) { return }
+        if let response = try await earlierResponse(&row), try await isStored(photo, &row, by: response) {
+            return .sent
+        }
         // A row whose file is gone may be back since the power failed.
         if row.mayBeStored || row.failures > 0 || !folder.isUnchanged(row) {
-            if try await photo.isStored() { return }
+            if try await photo.isStored() { return .storedBefore }
             row.mayBeStored = false
         }
         try await checkFile(&row)
@@ -26,17 +28,18 @@ extension Outbox {
             let (url, fields) = try await photo.signed(createsOnly: createsOnly, for: lifetime)
             let response = try await transfer(request(url, fields, row), &row)
             do {
-                if try await isStored(photo, &row, by: response) { return }
+                if try await isStored(photo, &row, by: response) { return .sent }
             } catch let error as CloakroomError where !isLast {
                 switch error.code {
                 case _ where error.serverCode == "NotImplemented": createsOnly = false
                 // A request of the client's own gets other credentials and corrects the clock where that is needed.
                 case _ where error.serverCode == "RequestTimeTooSkewed", .uploadURLExpired, .accessDenied:
-                    if try await photo.isStored() { return }
+                    if try await photo.isStored() { return .sent }
                 default: throw error
                 }
             }
         }
+        return .sent
     }
 
     /// - Throws: ``CloakroomError`` when the response says that it is not.
@@ -62,7 +65,7 @@ extension Outbox {
         }
     }
 
-    private func putParts(_ photo: PhotoObject, _ row: inout OutboxRow) async throws {
+    private func putParts(_ photo: PhotoObject, _ row: inout OutboxRow) async throws -> Attempt {
         // S3 checks each part alone, and the copy is removed afterwards.
         try await checkBytes(row)
         _ = begin(&row)
@@ -76,10 +79,13 @@ extension Outbox {
             try await photo.put(folder.file(row.id), .isNew, progress: observer)
         } catch let error as CloakroomError where error.code == .conditionFailed {
             guard try await photo.isStored() else { throw error }
+            // It is looked for before the first part.
+            if transfers.sent[id] ?? 0 == 0 { return .storedBefore }
         } catch let error as CloakroomError where error.serverCode == "NotImplemented" {
             try await photo.put(folder.file(row.id), .none, progress: observer)
         }
         await onStep(.ended)
+        return .sent
     }
 
     private func note(_ value: TransferProgress, of id: String) {

@@ -8,7 +8,13 @@ extension Outbox {
         transfers.sent[row.id] = 0
         publish()
         do {
-            if try await isSent(&row) { try await conclude(row) }
+            switch try await attempt(&row) {
+            case .gone: pace(-row.file.byteCount)
+            case .storedBefore:
+                pace(-row.file.byteCount)
+                try await conclude(row)
+            case .sent: try await conclude(row)
+            }
         } catch {
             settle(row, after: CloakroomError(of: error))
             pace((transfers.sent[row.id] ?? 0) - row.file.byteCount)
@@ -19,20 +25,31 @@ extension Outbox {
         publish()
     }
 
-    /// - Returns: `false` when there is no such item any more.
-    private func isSent(_ row: inout OutboxRow) async throws -> Bool {
+    /// What came of an attempt that did not fail.
+    enum Attempt {
+        /// There is no such item any more.
+        case gone
+        /// S3 has it, and was sent nothing of it.
+        case storedBefore
+        case sent
+    }
+
+    private func attempt(_ row: inout OutboxRow) async throws -> Attempt {
         try checkOpen()
-        guard let current = try store.row(id: row.id), current.state == .waiting else { return false }
+        guard let current = try store.row(id: row.id), current.state == .waiting else { return .gone }
         row = current
         switch row.kind {
-        case .photo: try await sendPhoto(&row)
-        case .asset: try await sendAsset(&row)
+        case .photo: return try await sendPhoto(&row)
+        case .asset:
+            try await sendAsset(&row)
+            return .sent
         }
-        return true
     }
 
     /// S3 has it.
     private func conclude(_ row: OutboxRow) async throws {
+        // The user has signed out meanwhile, and the next outbox may have the item.
+        guard lock != nil else { return }
         var row = row
         switch row.kind {
         // One that is back after a failure of power is found in S3.

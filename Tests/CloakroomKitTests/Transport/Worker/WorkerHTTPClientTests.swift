@@ -45,6 +45,7 @@ import Testing
                     .sessionRevoked, "Session revoked", status: 401, serverCode: "session_revoked")
             ) { try await client.vendCredentials() }
         }
+        await fake.settle()
         #expect(await tokens.calls == 2)
         #expect(await tokens.revoked == ["t1"])
         #expect(await tokens.refused.isEmpty)
@@ -59,6 +60,7 @@ import Testing
         for client in [client, client.ofUser("u_1")] {
             await #expect(throws: CloakroomError.self) { try await client.vendCredentials() }
         }
+        await fake.settle()
         #expect(await tokens.revoked == ["t1"])
     }
 
