@@ -20,7 +20,7 @@ import report
 import retention
 import sharing
 import tiers
-from limits import BROUGHT_ALONG
+from limits import BROUGHT_ALONG, NOT_IN_QUICK
 from processes import NotMeasured, memory_megabytes
 from scenarios import all_scenarios, rs256_scenarios
 
@@ -52,9 +52,10 @@ class Bench:
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
         self.smoke = smoke
+        self.left_out = NOT_IN_QUICK if quick and only is None else frozenset()
         self.tiers_size = tiers.SMOKE if smoke else tiers.QUICK if quick else tiers.FULL
         self.retention_size = retention.SMOKE if smoke else retention.QUICK if quick else retention.FULL
-        self.wants_costs = only in (None, "costs", "model")
+        self.wants_costs = only in ("costs", "model") or only is None and not quick
         wanted = set(costs.SCENARIOS) if only in ("costs", "model") else {only} | BROUGHT_ALONG.get(only, set())
         self.scenarios = [each for each in all_scenarios()
                           if only is None or (each.part_of or each.name) in wanted or each.floor and only in _COMPARED_WITH_FLOORS]
@@ -69,7 +70,7 @@ class Bench:
             "instructions", "tiers", "retention", "costs", "model") else self._try(load.counter, counter)
 
     def run(self):
-        if self.only in (None, "vend_rs256"):
+        if self._wants("vend_rs256"):
             self.scenarios += self._try(rs256_scenarios, self.parts) or []
         if self.only == "tiers":
             self._tiers()
@@ -85,33 +86,34 @@ class Bench:
             return
         self.canned, canned_worker = self.parts.start_canned()
         self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
-        if self.only in (None, "start"):
+        if self._wants("start"):
             self._try(self._start)
         for name, value, step in (("expiry", "sts_calls_per_subject_at_expiry", sharing.at_expiry),
                                   ("subjects", "sts_calls_per_100_subjects", sharing.for_few_subjects)):
-            if self.only in (None, name) and (calls := self._try(step, self.parts, self.slow)) is not None:
+            if self._wants(name) and (calls := self._try(step, self.parts, self.slow)) is not None:
                 self.values[value] = calls
-        if self.only in (None, "redis"):
+        if self._wants("redis"):
             self._try(self._failover)
             self._try(self._cluster)
-        if self.only in (None, "clients"):
+        if self._wants("clients"):
             self._try(self._crowds)
-        if self.only in (None, "load"):
+        if self._wants("load"):
             self._try(self._generator)
-        if self.only in (None, "renew_beside"):
+        if self._wants("renew_beside"):
             self._try(self._beside)
-        if self.only in (None, "renew_false"):
+        if self._wants("renew_false"):
             self._try(self._false_outcomes)
-        if self.only in (None, "kit"):
+        if self._wants("kit"):
             self._try(self._kit_refreshes)
             self._try(self._kit_sessions)
             self._try(self._kit_renewal)
             self._try(self._kit_listing)
             self._try(self._kit_lines)
-        if self.only in (None, "backup"):
+        if self._wants("backup"):
             self._try(self._backup)
-        if self.only is None:
+        if self.only is None and self._wants("tiers"):
             self._tiers()
+        if self.only is None and self._wants("retention"):
             self._retention()
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
@@ -126,10 +128,13 @@ class Bench:
         self._rounds()
         if self.wants_costs:
             self._try(self._costs)
-        if self.costs and self.only in (None, "model"):
+        if self.costs and self._wants("model"):
             self._try(self._model)
         self._syscalls()
         self._try(self._syscalls_of_records)
+
+    def _wants(self, scenario):
+        return self.only == scenario or self.only is None and scenario not in self.left_out
 
     def _try(self, step, *arguments):
         """What `step` gives, or None when it could not be measured; then the reason is kept."""

@@ -91,13 +91,15 @@ LIMITS = [
 BROUGHT_ALONG = {"retention": {"release_100"}}
 # What --smoke leaves out: a store that takes half a minute to start, and rounds of load.
 _NOT_IN_SMOKE = {"released_readable_on_ceph", "release_100_cpu_per_key_us"}
+# What a quick run of everything has no time for.
+NOT_IN_QUICK = frozenset({"clients", "model", "retention", "tiers"})
 
 
-def expected(only, smoke=False):
+def expected(only, smoke=False, left_out=frozenset()):
     """The limits a run measures: those of one scenario, or all but the instructions, which are asked for by name."""
     scenarios = {only} | BROUGHT_ALONG.get(only, set())
     return [limit for limit in LIMITS
-            if (limit[3] in scenarios or only is None and limit[3] != "instructions")
+            if (limit[3] in scenarios or only is None and limit[3] not in {"instructions", *left_out})
             and not (smoke and limit[0] in _NOT_IN_SMOKE)]
 
 
@@ -110,9 +112,9 @@ def plain(value):
     return str(int(value)) if value == math.floor(value) else f"{value:.3f}"
 
 
-def lines(values, only, smoke=False):
-    """`ratio NAME VALUE` for every measured limit, then what is met, missed and not measured."""
-    limits = expected(only, smoke)
+def lines(values, only, smoke=False, left_out=frozenset()):
+    """`ratio NAME VALUE` for every measured limit, then what is met, missed, not measured and left out."""
+    limits = expected(only, smoke, left_out)
     text = [f"ratio {name} {plain(values[name])}" for name, *_ in limits if name in values]
     missed = [f"{name} is {plain(values[name])}, the limit is {relation} {plain(limit)}"
               for name, relation, limit, _ in limits if name in values and not met(relation, limit, values[name])]
@@ -122,4 +124,7 @@ def lines(values, only, smoke=False):
     if limits:
         text.append(f"{measured - len(missed)} of {len(limits)} limits are met.")
     text += [f"missed: {each}" for each in missed] + [f"not measured: {each}" for each in absent]
+    for scenario in sorted(left_out):
+        names = ", ".join(name for name, _, _, each in LIMITS if each == scenario)
+        text.append(f"left out by --quick: {names} (deploy/bench --only {scenario})")
     return text
