@@ -29,15 +29,28 @@ struct MasterTrial {
             })
     }
 
+    /// A master that is full, or lacks replicas, is the master all the same: what it says then is told to clients.
     @LoopActor
     func passes(_ server: RedisConnection) async -> Bool {
+        guard let refusal = await outcome(on: server) else { return false }
+        return refusal.map { !$0.requiresReconnect && $0 != .refused(code: "LOADING") } ?? true
+    }
+
+    /// Whether it is a master that refuses writes for want of replicas, as one does that they have left for another.
+    @LoopActor
+    func lacksReplicas(_ server: RedisConnection) async -> Bool {
+        await outcome(on: server) == .some(.refused(code: "NOREPLICAS"))
+    }
+
+    /// - Returns: how it refuses the write, if it does; `nil` for a server that is no master, or does not respond.
+    @LoopActor
+    private func outcome(on server: RedisConnection) async -> RedisError?? {
         let response = await withCheckedContinuation { continuation in
             server.send(request) { continuation.resume(returning: $0) }
         }
-        guard case .reply(var cursor) = response else { return false }
-        let isMaster = Self.isMaster(&cursor)
+        guard case .reply(var cursor) = response, Self.isMaster(&cursor) else { return nil }
         cursor.goTo(reply: 1)
-        return isMaster && Self.takesWrites(cursor)
+        return .some(cursor.refusal)
     }
 
     private static func isMaster(_ cursor: inout RedisReplyCursor) -> Bool {
@@ -45,11 +58,5 @@ struct MasterTrial {
         if let refusal = cursor.refusal { return refusal == .refused(code: "NOPERM") }
         guard case .array(let parts) = RedisReply(&cursor) else { return false }
         return parts.first?.string == "master"
-    }
-
-    /// A master that is full, or lacks replicas, is the master all the same: what it says then is told to clients.
-    private static func takesWrites(_ cursor: RedisReplyCursor) -> Bool {
-        guard let refusal = cursor.refusal else { return true }
-        return !refusal.requiresReconnect && refusal != .refused(code: "LOADING")
     }
 }

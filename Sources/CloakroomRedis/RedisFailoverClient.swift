@@ -7,8 +7,8 @@ package import CloakroomLoop
 /// the sentinel that was elected for it names the new master before the others know; it is believed when the former master
 /// has named that server as its replica.
 ///
-/// A master that was found is kept while no sentinel responds, and while fewer than half of all name another, unless these
-/// know of a later failover. At the start requests wait for a master as they wait for a
+/// A master that was found is kept while no sentinel responds, and while fewer than half of all name another; unless these
+/// know of a later failover, and it is lost or refuses writes for want of replicas. At the start requests wait for a master as they wait for a
 /// connection: no longer than the timeout; after that they fail at once until there is one.
 @LoopActor
 package final class RedisFailoverClient: RedisClient {
@@ -172,7 +172,11 @@ package final class RedisFailoverClient: RedisClient {
         if isWorking, promotion?.promoted == master, promotion?.former == named, isPromotion() { return true }
         // A few sentinels alone, of which one may be behind, do not take a master away that works, nor one that was lost
         // for a moment.
-        if master != nil, !votes.agree(on: named), isWorking || votes.epoch(of: named) <= epoch { return isWorking }
+        if master != nil, !votes.agree(on: named) {
+            guard votes.epoch(of: named) > epoch else { return isWorking }
+            // One whose replicas are another's by now refuses all writes; see `min-replicas-to-write`.
+            if isWorking, let current { guard await trial.lacksReplicas(current) else { return isWorking } }
+        }
         guard await adopt(named) else { return false }
         epoch = max(epoch, votes.epoch(of: named))
         return true

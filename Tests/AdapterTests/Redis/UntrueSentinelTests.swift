@@ -147,6 +147,38 @@ struct UntrueSentinelTests {
         withExtendedLifetime((alone, others, servers)) {}
     }
 
+    @Test(arguments: [true, false])
+    @LoopActor func `one sentinel that knows of a later failover takes a master away that lacks replicas, and no other`(
+        lacksReplicas: Bool
+    ) async throws {
+        let servers = try await onThread { try Self.servers(2) }
+        let (master, other) = (servers[0].servers[0], servers[1].servers[0])
+        let folder = try TemporaryFolder()
+        let voice = Voice(master, epoch: 3)
+        let alone = try Self.sentinel(at: folder["0.sock"], voice)
+        var others = try [1, 2].map { try Self.sentinel(at: folder["\($0).sock"], Voice(master, epoch: 3)) }
+        try await withClient((0..<3).map { folder["\($0).sock"] }, checkInterval: .milliseconds(100)) { client in
+            #expect(await becomes { client.masterPort == master })
+            try await LoopActor.sleep(for: .milliseconds(300))
+            others = []
+            if lacksReplicas {
+                try await withRedis("") {
+                    $0.address = .internet(host: "127.0.0.1", port: master)
+                } _: { redis in
+                    _ = try await redis.send(RedisCommand(["CONFIG", "SET", "min-replicas-to-write", "1"]))
+                }
+            }
+            voice.name(other, epoch: 4)
+            if lacksReplicas {
+                #expect(await becomes { client.masterPort == other && client.isReady })
+            } else {
+                try await LoopActor.sleep(for: .seconds(1))
+                #expect(client.masterPort == master && client.isReady)
+            }
+        }
+        withExtendedLifetime((alone, others, servers)) {}
+    }
+
     @Test @LoopActor func `a sentinel that closes each connection behind its response is not called in a loop`()
         async throws
     {
