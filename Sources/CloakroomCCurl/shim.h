@@ -14,6 +14,7 @@ typedef size_t (*cloakroom_data_callback)(char *, size_t, size_t, void *);
 static inline CURLcode cloakroom_set_data_callback(CURL *h, CURLoption o, cloakroom_data_callback v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode cloakroom_set_seek_callback(CURL *h, curl_seek_callback v) { return curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, v); }
 static inline CURLcode cloakroom_get_pointer(CURL *h, CURLINFO i, void **v) { return curl_easy_getinfo(h, i, v); }
+static inline CURLSHcode cloakroom_share(CURLSH *s, curl_lock_data d) { return curl_share_setopt(s, CURLSHOPT_SHARE, d); }
 static inline CURLMcode cloakroom_multi_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
 static inline CURLMcode cloakroom_multi_pointer(CURLM *m, CURLMoption o, void *v) { return curl_multi_setopt(m, o, v); }
 typedef int (*cloakroom_socket_callback)(CURL *, curl_socket_t, int, void *, void *);

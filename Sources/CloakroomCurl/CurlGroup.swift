@@ -22,10 +22,16 @@ import CloakroomLoop
     /// How many requests it has at this moment.
     private(set) var running = 0
 
-    /// - Parameter ended: called with each request that has ended by itself, which is still to be removed.
-    init(options: LoopCurlTransport.Options, sockets: CurlSockets, ended: @escaping Ending) {
-        multi = CurlMulti(keptConnections: options.keptConnections, multiplexes: options.version == .http2)
-        if let most = options.maximumConnections { multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, most) }
+    /// - Parameters:
+    ///   - keptConnections: open when idle, at most, to all hosts together.
+    ///   - maximumConnections: open to one host at once.
+    ///   - ended: called with each request that has ended by itself, which is still to be removed.
+    init(
+        keptConnections: Int, maximumConnections: Int?, version: HTTPVersion, sockets: CurlSockets,
+        ended: @escaping Ending
+    ) {
+        multi = CurlMulti(keptConnections: keptConnections, multiplexes: version == .http2)
+        if let maximumConnections { multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, maximumConnections) }
         self.sockets = sockets
         self.ended = ended
         timer = CurlTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
@@ -95,7 +101,8 @@ import CloakroomLoop
         guard timer != nil else { return }
         var stillRunning: Int32 = 0
         unsafe curl_multi_socket_action(multi.pointer, socket, events, &stillRunning)
-        while let (easy, code) = unsafe multi.nextEnded() {
+        // What a request's end leads to may be the end of the transport.
+        while timer != nil, let (easy, code) = unsafe multi.nextEnded() {
             let transfer = unsafe CurlTransfer.of(easy)
             ended(transfer, transfer.result(code))
         }

@@ -69,12 +69,16 @@ final class CurlSocket {
 @LoopActor
 final class CurlSockets {
     private var sockets: [CurlSocket?] = []
+    /// Which numbers are of connections. Those of libcurl's look-ups of names it opens and closes without a word.
+    private var connections: Set<Int32> = []
 
     /// - Parameter group: whose socket it is.
     func setInterest(_ socket: Int32, _ what: Int32, of group: CurlGroup) {
         let interest = CurlSocket.Interest(curl: what)
         let index = Int(socket)
-        if index < sockets.count, let existing = sockets[index] {
+        if what == CURL_POLL_REMOVE, !connections.contains(socket) {
+            forget(socket)
+        } else if index < sockets.count, let existing = sockets[index] {
             existing.want(interest)
         } else if what != CURL_POLL_REMOVE {
             while sockets.count <= index { sockets.append(nil) }
@@ -82,13 +86,26 @@ final class CurlSockets {
         }
     }
 
-    /// libcurl is about to close the socket, or has just opened one of this number.
-    fileprivate nonisolated func forget(_ socket: Int32) {
+    private func forget(_ socket: Int32) {
+        let index = Int(socket)
+        guard sockets.indices.contains(index), let existing = sockets[index].take() else { return }
+        existing.unwatch()
+    }
+
+    /// - Parameter socket: -1 when none could be opened.
+    fileprivate nonisolated func opened(_ socket: Int32) {
         LoopActor.assumeIsolated {
-            let index = Int(socket)
-            // -1 when no socket could be opened.
-            guard sockets.indices.contains(index), let existing = sockets[index].take() else { return }
-            existing.unwatch()
+            // A socket that never got connected libcurl closes without a word; this may have its number.
+            forget(socket)
+            if socket >= 0 { connections.insert(socket) }
+        }
+    }
+
+    /// libcurl is about to close it.
+    fileprivate nonisolated func closing(_ socket: Int32) {
+        LoopActor.assumeIsolated {
+            forget(socket)
+            connections.remove(socket)
         }
     }
 
@@ -101,13 +118,12 @@ func openCurlSocket(
     _ sockets: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
     let socket = unsafe cloakroom_open_socket(address)
-    // A socket that never got connected libcurl closes without a word; this may have its number.
-    unsafe CurlSockets.at(sockets).forget(socket)
+    unsafe CurlSockets.at(sockets).opened(socket)
     return socket
 }
 
 func closeCurlSocket(_ sockets: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
-    unsafe CurlSockets.at(sockets).forget(socket)
+    unsafe CurlSockets.at(sockets).closing(socket)
     return cloakroom_close_socket(socket)
 }
 

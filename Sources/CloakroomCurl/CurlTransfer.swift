@@ -43,7 +43,8 @@ import CloakroomLoop
 
     /// - Parameter sockets: the ``CurlSockets``, as context of the callbacks about them.
     init(
-        options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, sockets: UnsafeMutableRawPointer
+        options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, sockets: UnsafeMutableRawPointer,
+        addresses: CurlShare
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
@@ -63,6 +64,7 @@ import CloakroomLoop
         unsafe easy.set(CURLOPT_HEADERDATA, response)
         unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION, receiveCurlBody))
         unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_HEADERFUNCTION, receiveCurlHeaderLine))
+        easy.share(addresses)
         unsafe easy.set(CURLOPT_OPENSOCKETDATA, sockets)
         unsafe easy.check(cloakroom_set_open_callback(easy.pointer, openCurlSocket))
         unsafe easy.set(CURLOPT_CLOSESOCKETDATA, sockets)

@@ -10,8 +10,8 @@ package import CloakroomLoop
 @LoopActor
 @safe package final class LoopCurlTransport: Transport {
     package struct Options: Sendable {
-        /// Connections that each group keeps open when idle; below the usual concurrency each surplus request pays for a
-        /// handshake.
+        /// Connections that are kept open when idle, and no more than ``groupSize`` of each group; below the usual concurrency
+        /// each surplus request pays for a handshake.
         package var keptConnections = 1024
         /// Requests at once in one group. A group more is made when all have as many.
         package var groupSize = 256
@@ -42,6 +42,7 @@ package import CloakroomLoop
     /// Requests go to the first with room: those at the end become idle after a peak, with their connections.
     private var groups: [CurlGroup] = []
     private let sockets = CurlSockets()
+    private let addresses = CurlShare()
     private let suppressedFields = SuppressedHeaderFields()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The last one used is the next one used, so that those beyond what is needed stay at the beginning.
@@ -109,7 +110,10 @@ package import CloakroomLoop
     }
 
     private func addGroup() -> CurlGroup {
-        let group = CurlGroup(options: options, sockets: sockets) { [unowned self] in finish($0, $1) }
+        let group = CurlGroup(
+            keptConnections: min(options.keptConnections, groupSize), maximumConnections: options.maximumConnections,
+            version: options.version, sockets: sockets
+        ) { [weak self] in self?.finish($0, $1) }
         groups.append(group)
         if groups.count > 1 { scheduleFreeing() }
         return group
@@ -121,7 +125,8 @@ package import CloakroomLoop
             return transfer
         }
         let transfer = unsafe CurlTransfer(
-            options: options, suppressedFields: suppressedFields, sockets: Unmanaged.passUnretained(sockets).toOpaque())
+            options: options, suppressedFields: suppressedFields, sockets: Unmanaged.passUnretained(sockets).toOpaque(),
+            addresses: addresses)
         transfers[ObjectIdentifier(transfer)] = transfer
         return transfer
     }

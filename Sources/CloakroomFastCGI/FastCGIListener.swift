@@ -146,7 +146,7 @@ package final class FastCGIListener {
     /// Urgent: connections wait in a backlog of a fixed size, and more than that are turned away.
     private func watchListener() {
         guard let listening = socket?.raw else { return }
-        watch = EventPoller.shared.watch(listening, for: .readable, isUrgent: true) { [unowned self] _ in accept() }
+        watch = EventPoller.shared.watch(listening, for: .readable, isUrgent: true) { [weak self] _ in self?.accept() }
     }
 
     private func stopListening() {
@@ -161,6 +161,9 @@ package final class FastCGIListener {
             guard let self else { return }
             let now = Monotonic.now
             for connection in connections.values {
+                guard let deadline = connection.deadline, deadline <= now else { continue }
+                // After a pause of the process, or in a crowd, what has come may not have been read yet.
+                connection.read()
                 if let deadline = connection.deadline, deadline <= now { connection.close() }
             }
             scheduleSweep()

@@ -19,7 +19,15 @@ package import CloakroomCCurl
         precondition(setSharedOptions(), "CURLOPT_BUFFERSIZE")
     }
 
+    /// Is there for as long as the handle.
+    private var shared: CurlShare?
+
     deinit { unsafe curl_easy_cleanup(pointer) }
+
+    package func share(_ share: CurlShare) {
+        shared = share
+        unsafe set(CURLOPT_SHARE, share.pointer)
+    }
 
     /// Forgets every other option; connections stay.
     ///

@@ -61,6 +61,9 @@ package struct HeapTrimmingRule {
     private var slackBefore: Int
     private var slackAfterTrim: Int
     private var slackAfterRelease: Int
+    /// Ten minutes: what is worked out again after each of many peaks takes more time than memory is worth.
+    private static let looksBetweenReleases = 120
+    private var looksUntilRelease = 0
 
     /// - Parameter idle: before the first request.
     package init(idle: HeapUse) {
@@ -71,16 +74,20 @@ package struct HeapTrimmingRule {
 
     /// What a busy worker frees and needs again within a period is left alone, and so is what a trim could not give back.
     package mutating func trims(_ use: HeapUse) -> Bool {
+        looksUntilRelease = max(0, looksUntilRelease - 1)
         defer { slackBefore = use.slack }
         return min(use.slack, slackBefore) >= slackAfterTrim + Self.threshold
     }
 
     /// Whether, after a trim, most of what is resident lies around objects that are left of a peak: one on a page keeps it.
     package func releases(_ use: HeapUse) -> Bool {
-        use.slack > use.used && use.slack >= slackAfterRelease + Self.threshold
+        looksUntilRelease == 0 && use.slack > use.used && use.slack >= slackAfterRelease + Self.threshold
     }
 
-    package mutating func released(_ use: HeapUse) { slackAfterRelease = use.slack }
+    package mutating func released(_ use: HeapUse) {
+        slackAfterRelease = use.slack
+        looksUntilRelease = Self.looksBetweenReleases
+    }
 
     package mutating func trimmed(_ use: HeapUse) {
         slackBefore = use.slack

@@ -10,7 +10,8 @@ extension Cloakroom {
     /// part of this sends a request with a token or with credentials, also when another user has signed in. The token provider may
     /// call this, as when a session was revoked.
     ///
-    /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards. When the tasks of
+    /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards, and with
+    /// ``OutboxSignOut/keepingUnsent`` the sending ends. When the tasks of
     /// all callers are cancelled, nothing more is sent, and the rest is done all the same.
     ///
     /// - Parameter carrier: that of the queue, where this launch has not opened it: it ends what the system is sending.
@@ -35,6 +36,10 @@ extension Cloakroom {
                 await signOut.shared.end()
                 continue
             }
+            if unsent == .keepingUnsent, signOut.unsent != unsent {
+                await open.withLock { $0.signedOut }?.endSending(
+                    because: CloakroomError(.cancelled, "Another sign-out keeps what is unsent"))
+            }
             // It waits for runs, and perhaps for the one that joins it.
             guard let report = await signOut.shared.value(waitsForEnd: !isJoined || CurrentRuns.isEmpty) else {
                 throw CloakroomError.cancelled
@@ -53,7 +58,7 @@ extension Cloakroom {
             let found = parts
             parts = OpenParts()
             parts.signOut = found.signOut
-            parts.signedOut = found.outbox ?? found.signedOut
+            parts.signedOut = found.signedOut
             return found
         }
         defer { open.withLock { $0.signOut = nil } }
@@ -61,7 +66,14 @@ extension Cloakroom {
         for renewals in parts.renewals { await renewals.cancel() }
         var report = OutboxSignOutReport()
         var failure: (any Error)?
-        do { try await (parts.outbox ?? leftOutbox(carrier))?.signOut(unsent, &report) } catch { failure = error }
+        do {
+            if let outbox = try parts.outbox ?? leftOutbox(carrier) {
+                open.withLock { $0.signedOut = outbox }
+                try await outbox.signOut(unsent, &report)
+            }
+        } catch {
+            failure = error
+        }
         await tokens.signOut()
         let leftCredentials = await credentials.forget()
         for images in parts.images { await images.close() }

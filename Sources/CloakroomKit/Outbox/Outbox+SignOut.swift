@@ -47,25 +47,24 @@ extension Outbox {
     private func send(within limit: Duration, _ report: inout OutboxSignOutReport) async {
         let timer = runtime.spawn { [runtime] in
             guard (try? await runtime.sleep(limit)) != nil else { return }
-            await self.endSending()
+            await self.endSending(because: CloakroomError(.timedOut, "The time for sending was over"))
         }
         while true {
             let sent = await run()
             report.sent += sent.sent
             report.stoppedBy = sent.stoppedBy
-            guard !feed.isTimeOver, let next = sent.nextAttempt, sent.stoppedBy.map({ $0.reach == .perhapsAll }) ?? true
+            guard feed.endOfSending == nil, let next = sent.nextAttempt,
+                sent.stoppedBy.map({ $0.reach == .perhapsAll }) ?? true
             else { break }
             await idle(for: .seconds(max(1, next.timeIntervalSince1970 - now)), isPause: true)
         }
         timer.cancel()
-        guard feed.isTimeOver, (try? store.unsent())?.isEmpty != true else { return }
-        report.stoppedBy = Self.timeOver
+        guard let end = feed.endOfSending, (try? store.unsent())?.isEmpty != true else { return }
+        report.stoppedBy = end
     }
 
-    static let timeOver = CloakroomError(.timedOut, "The time for sending was over")
-
-    private func endSending() async {
-        feed.isTimeOver = true
+    func endSending(because reason: CloakroomError) async {
+        feed.endOfSending = feed.endOfSending ?? reason
         feed.wakeUp()
         await run?.shared.cancel()
     }

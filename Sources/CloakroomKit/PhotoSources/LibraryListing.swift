@@ -12,6 +12,9 @@ actor LibraryListing {
     /// By the library's history.
     private let deleted: Set<String>
     private var assets: Set<String>?
+    /// How many assets were in it and were not found.
+    private var unreadCount = 0
+    private static let unreadPerListing = 64
 
     init(of library: any PhotoLibraryReader, _ access: PhotoLibraryAccess, deleted: Set<String> = []) {
         self.library = library
@@ -32,8 +35,12 @@ actor LibraryListing {
     func isDeleted(_ id: String) async throws -> Bool {
         try await checkAccess()
         if deleted.contains(id) { return true }
-        // One that was deleted since the listing is a failure until the next run.
-        if let assets { return !assets.contains(id) }
+        if let assets {
+            guard assets.contains(id) else { return true }
+            // Some may have been deleted since: the others are failures until the next run.
+            unreadCount += 1
+            guard unreadCount.isMultiple(of: Self.unreadPerListing) else { return false }
+        }
         let listed = Set(try await library.allAssets())
         guard !listed.isEmpty else { throw CloakroomError.unreadableLibrary }
         try await checkAccess()

@@ -46,9 +46,13 @@ public struct PhotoLibrarySource: PhotoSource {
             photos: AsyncThrowingStream { try await files.next() },
             token: isNamedAgain ? nil : try JSONEncoder().encode(next))
         named.replacements = { photo in
-            if let (asset, _) = Self.parts(of: photo) { return try await listing.isDeletedByHistory(asset) ? [] : nil }
-            if let asset = try await library.asset(photo.id) { return selection.photos(of: asset) }
-            return try await listing.isDeletedByHistory(photo.id) ? [] : nil
+            switch Self.name(of: photo) {
+            case .file(_, of: let asset): return try await listing.isDeletedByHistory(asset) ? [] : nil
+            case .asset(let id):
+                if let asset = try await library.asset(id) { return selection.photos(of: asset) }
+                return try await listing.isDeletedByHistory(id) ? [] : nil
+            case nil: return nil
+            }
         }
         return named
     }
@@ -62,7 +66,15 @@ public struct PhotoLibrarySource: PhotoSource {
     }
 
     public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
-        guard let (asset, kind) = Self.parts(of: photo) else { throw try await missing(photo, photo.id) }
+        let (asset, kind): (String, LibraryAsset.Kind)
+        switch Self.name(of: photo) {
+        case .file(let named, of: let id): (asset, kind) = (id, named)
+        case .asset(let id):
+            guard try await lastListing().isDeleted(id) else { throw CloakroomError.unreadableLibrary }
+            // It is named again when the user selects it again.
+            throw Self.gone(photo)
+        case nil: throw CloakroomError(.invalidRequest, "\(photo.id) is not a photo of this library")
+        }
         guard let found = try await library.asset(asset) else { throw try await missing(photo, asset) }
         guard let file = selection.photos(of: found).first(where: { $0.id == photo.id }) else {
             throw CloakroomError(.noSuchObject, "\(photo.fileName) is not in the library any more, or is left out")
@@ -75,17 +87,21 @@ public struct PhotoLibrarySource: PhotoSource {
 
     /// Why an asset is not found.
     private func missing(_ photo: SourcePhoto, _ asset: String) async throws -> CloakroomError {
-        let listing: LibraryListing
-        if let last = self.listing.withLock({ $0 }) {
-            listing = last
-        } else {
-            listing = LibraryListing(of: library, try await allowedAccess())
-        }
+        let listing = try await lastListing()
         guard try await listing.isDeleted(asset) else { return .unreadableLibrary }
         guard listing.access == .all else {
             return CloakroomError(.unreadableFile, "\(photo.fileName) is not among what the user has selected")
         }
-        return CloakroomError(.noSuchObject, "\(photo.fileName) is not in the library any more")
+        return Self.gone(photo)
+    }
+
+    private static func gone(_ photo: SourcePhoto) -> CloakroomError {
+        CloakroomError(.noSuchObject, "\(photo.fileName) is not in the library any more")
+    }
+
+    private func lastListing() async throws -> LibraryListing {
+        if let last = listing.withLock({ $0 }) { return last }
+        return LibraryListing(of: library, try await allowedAccess())
     }
 
     private func allowedAccess() async throws -> PhotoLibraryAccess {
@@ -98,10 +114,16 @@ public struct PhotoLibrarySource: PhotoSource {
         return access
     }
 
-    private static func parts(of photo: SourcePhoto) -> (asset: String, kind: LibraryAsset.Kind)? {
-        let parts = photo.id.split(separator: "#")
-        guard parts.count == 2, let kind = LibraryAsset.Kind(rawValue: String(parts[1])) else { return nil }
-        return (String(parts[0]), kind)
+    private enum Name {
+        case file(LibraryAsset.Kind, of: String)
+        /// One that could not be read.
+        case asset(String)
+    }
+
+    private static func name(of photo: SourcePhoto) -> Name? {
+        guard let mark = photo.id.lastIndex(of: "#") else { return .asset(photo.id) }
+        let kind = LibraryAsset.Kind(rawValue: String(photo.id[photo.id.index(after: mark)...]))
+        return kind.map { .file($0, of: String(photo.id[..<mark])) }
     }
 
     /// The files of many assets, one asset after the other.

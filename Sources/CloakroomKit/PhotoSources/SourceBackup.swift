@@ -185,9 +185,13 @@ public actor SourceBackup {
     private func replaceFailures(by changes: PhotoChanges, _ run: inout Run) async throws {
         for failure in try await journal.failures() {
             guard let replacements = try await changes.replacements(failure) else { continue }
-            for photo in replacements { try await add(photo, to: &run) }
+            for photo in replacements {
+                // It may have been named itself, too.
+                if try await !journal.isStored(photo) { try await add(photo, to: &run) }
+            }
             try await finishPage(&run)
             try await journal.save(stored: [], gone: [failure], failed: [])
+            run.report.failures.removeAll { $0.photo == failure }
         }
     }
 

@@ -2,6 +2,7 @@ import CloakroomFastCGI
 import CloakroomHTTP
 import CloakroomLoop
 import CloakroomTestSupport
+import Glibc
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
@@ -87,6 +88,27 @@ struct DrainTests {
         let answers = try await onThread { try peers.map { try $0.answers().count } }
         #expect(answers == peers.map { _ in 1 })
         #expect(crowd.connections.count == 200 && crowd.connections[16...].allSatisfy { $0 == 200 })
+    }
+
+    /// As when the process was stopped, or has a tenth of a core.
+    @Test @LoopActor func `ends no request that came in time because it was not read in time`() async throws {
+        var limits = FastCGIListener.Limits(bodyBytes: 65_536)
+        limits.requestTimeout = .milliseconds(500)
+        var requests = 0
+        let worker = try TestListener(limits) { _, respond in
+            requests += 1
+            // All are accepted: past their deadline, and past the next look at deadlines.
+            if requests == 17 { usleep(1_600_000) }
+            respond(Response(status: 200))
+        }
+        // More than a turn reads.
+        let peers = try (0..<400).map { _ in
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/").bytes)
+            return peer
+        }
+        let answers = try await onThread { try peers.map { try $0.answers().count } }
+        #expect(answers == peers.map { _ in 1 })
     }
 
     @Test @LoopActor func `lets a slow reader finish`() async throws {

@@ -141,6 +141,21 @@ import Testing
         await sending.value
     }
 
+    @Test func `a sign-out that sends first ends when the token provider signs the user out`() async throws {
+        let cloakroom = Locked<Cloakroom?>(nil)
+        let configuration = try service.configuration()
+        let signingOut = try Cloakroom(configuration: configuration, user: "u_1") { _ in
+            _ = try? await cloakroom.withLock { $0 }?.signOut(.keepingUnsent)
+            throw CloakroomError(.tokenUnavailable, "signed out")
+        }
+        cloakroom.withLock { $0 = signingOut }
+        let outbox = try signingOut.outbox()
+        try await outbox.add(asset: UploadContent("a picture"), reference: "a")
+        let report = try? await signingOut.signOut(.afterSending(within: .seconds(600)))
+        #expect(report?.kept.items ?? 1 == 1)
+        #expect(await service.http.lines.isEmpty)
+    }
+
     @Test func `a call joins a sign-out by the token provider, and has its report`() async throws {
         let store = GatedStore()
         let app = SigningOut { cloakroom in _ = try? await cloakroom.signOut(.discardingUnsent) }

@@ -9,6 +9,7 @@ actor FakeLibrary: PhotoLibraryReader {
     private var hidden: Set<String> = []
     private var failing: Set<String> = []
     private var currentAccess = PhotoLibraryAccess.all
+    private var changes: [Int: @Sendable (inout [LibraryAsset]) -> Void] = [:]
     /// How often all assets were listed.
     private(set) var listings = 0
 
@@ -39,8 +40,14 @@ actor FakeLibrary: PhotoLibraryReader {
         return history.dropFirst(count).reduce(into: LibraryChanges()) { $0.add($1) }
     }
 
+    /// What happens right after a listing, counted from 1.
+    func onListing(_ number: Int, _ change: @escaping @Sendable (inout [LibraryAsset]) -> Void) {
+        changes[number] = change
+    }
+
     func allAssets() -> [String] {
         listings += 1
+        defer { changes[listings]?(&assets) }
         return assets.map(\.id)
     }
 

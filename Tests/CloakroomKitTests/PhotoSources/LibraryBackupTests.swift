@@ -44,6 +44,36 @@ import Testing
         #expect(bench.server.objects().count == 41)
     }
 
+    @Test func `assets that are deleted in the middle of a run are no failures for long`() async throws {
+        let ids = (100..<300).map { "\($0)" }
+        await library.set(assets("a") + ids.map { .named($0, .photo) } + assets("z"))
+        await library.hide(["a"])
+        await library.onListing(2) { $0.removeAll { ids.contains($0.id) } }
+        let report = try await run()
+        #expect(report.stoppedBy == nil && report.failures.count <= 32)
+        #expect(bench.isStored("photo of z"))
+    }
+
+    @Test func `an asset that could not be read and is not selected any more is no failure`() async throws {
+        await library.set(assets("a", "b"), access: .limited)
+        await library.hide(["b"])
+        #expect(try await run().failures.map(\.photo.id) == ["b"])
+        await library.set(assets("a"), access: .limited)
+        #expect(try await run().isComplete)
+        await library.set(assets("a", "b"), access: .limited)
+        await library.hide([])
+        #expect(try await run().backedUp == 1)
+    }
+
+    @Test func `an asset that is read at last is counted once`() async throws {
+        await library.set(assets("a", "b"), access: .limited)
+        await library.hide(["b"])
+        _ = try await run()
+        await library.hide([])
+        let report = try await run()
+        #expect(report.backedUp == 1 && report.alreadyThere == 1 && report.isComplete)
+    }
+
     @Test func `an asset that could not be read is left out when it turns out to be hidden`() async throws {
         var hidden = LibraryAsset.named("b", .photo)
         hidden.isHidden = true

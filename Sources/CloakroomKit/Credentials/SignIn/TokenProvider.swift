@@ -3,6 +3,8 @@
 /// ``token()`` is called for each request, so keep the token until shortly before it expires. Concurrent requests share
 /// one call.
 public protocol TokenProvider: Sendable {
+    /// Requests wait for it. So it waits for no run of the kit, such as ``Outbox/run()``, which may wait for the request.
+    ///
     /// - Throws: anything; the request fails with ``CloakroomError/Code/tokenUnavailable``, or with what was thrown where
     ///   that is a ``CloakroomError``.
     func token() async throws -> String

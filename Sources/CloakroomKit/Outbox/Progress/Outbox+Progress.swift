@@ -19,8 +19,8 @@ struct OutboxFeed {
     private var sleepers: [Int: AsyncStream<Void>.Continuation] = [:]
     var itemsDone = 0
     var bytesDone: Int64 = 0
-    /// Whether a sign-out's time for sending is over: nothing is begun any more.
-    var isTimeOver = false
+    /// Why a sign-out sends no longer, such as when its time is over: nothing is begun any more.
+    var endOfSending: CloakroomError?
     /// How often something was added, became due or ended.
     private(set) var changes = 0
     /// Of the store, while nothing has changed in it.

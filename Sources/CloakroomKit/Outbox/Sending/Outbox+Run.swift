@@ -76,7 +76,7 @@ extension Outbox {
         do {
             try checkOpen()
             // A sign-out that waits between two runs begins no other.
-            if feed.isTimeOver { throw Self.timeOver }
+            if let end = feed.endOfSending { throw end }
             await folder.reserve.fill()
             try await attach()
             var seen: Int
