@@ -1,6 +1,6 @@
 import CloakroomCCurl
 
-/// The addresses of hosts, for easy handles of one thread; without it each multi handle looks up its own.
+/// The addresses of hosts that are known, for easy handles of one thread; without it each multi handle looks up its own.
 ///
 /// Source: libcurl's manual, `libcurl-share(3)`.
 @safe package final class CurlShare {

@@ -64,6 +64,8 @@ package struct HeapTrimmingRule {
     /// Ten minutes: what is worked out again after each of many peaks takes more time than memory is worth.
     private static let looksBetweenReleases = 120
     private var looksUntilRelease = 0
+    /// Whether one was held back.
+    private var isReleaseDue = false
 
     /// - Parameter idle: before the first request.
     package init(idle: HeapUse) {
@@ -76,12 +78,18 @@ package struct HeapTrimmingRule {
     package mutating func trims(_ use: HeapUse) -> Bool {
         looksUntilRelease = max(0, looksUntilRelease - 1)
         defer { slackBefore = use.slack }
+        if isReleaseDue, looksUntilRelease == 0 {
+            isReleaseDue = false
+            return true
+        }
         return min(use.slack, slackBefore) >= slackAfterTrim + Self.threshold
     }
 
     /// Whether, after a trim, most of what is resident lies around objects that are left of a peak: one on a page keeps it.
-    package func releases(_ use: HeapUse) -> Bool {
-        looksUntilRelease == 0 && use.slack > use.used && use.slack >= slackAfterRelease + Self.threshold
+    package mutating func releases(_ use: HeapUse) -> Bool {
+        let isWorthwhile = use.slack > use.used && use.slack >= slackAfterRelease + Self.threshold
+        isReleaseDue = isWorthwhile && looksUntilRelease > 0
+        return isWorthwhile && looksUntilRelease == 0
     }
 
     package mutating func released(_ use: HeapUse) {

@@ -48,10 +48,17 @@ struct HeapTrimmingTests {
         let releases = [Self.use(90, 120), Self.use(5, 14), Self.use(9, 110)].map { rule.releases($0) }
         #expect(releases == [false, false, true])
         rule.released(Self.use(4, 20))
-        // The next peak, and one ten minutes later.
-        #expect(!rule.releases(Self.use(9, 110)))
+        rule.trimmed(Self.use(4, 20))
+        // The next peak, and what it has left ten minutes later.
+        let trims = [110, 110].map { rule.trims(Self.use(9, $0)) }
+        #expect(trims == [false, true] && !rule.releases(Self.use(9, 110)))
+        rule.trimmed(Self.use(9, 110))
+        let later = (0..<118).map { _ in rule.trims(Self.use(9, 110)) }
+        #expect(later.firstIndex(of: true) == 117)
+        let isReleased = rule.releases(Self.use(9, 110))
+        #expect(isReleased)
+        rule.released(Self.use(4, 20))
         for _ in 0..<120 { _ = rule.trims(Self.use(4, 20)) }
-        #expect(rule.releases(Self.use(9, 110)))
         // What no release has given back.
         #expect([20, 27, 28].map { rule.releases(Self.use(4, $0)) } == [false, false, true])
     }

@@ -26,7 +26,10 @@ extension Cloakroom {
         var joined = OutboxSignOutReport()
         while true {
             let (signOut, isJoined) = open.withLock { parts in
-                if let signOut = parts.signOut { return (signOut, true) }
+                if let signOut = parts.signOut {
+                    if unsent == .keepingUnsent, signOut.unsent != unsent { parts.signOut?.isCutShort = true }
+                    return (signOut, true)
+                }
                 let signOut = OpenParts.SignOut(
                     unsent: unsent, hasCarrier: carrier != nil, shared: SharedRun { await end(unsent, carrier) })
                 parts.signOut = signOut
@@ -36,10 +39,7 @@ extension Cloakroom {
                 await signOut.shared.end()
                 continue
             }
-            if unsent == .keepingUnsent, signOut.unsent != unsent {
-                await open.withLock { $0.signedOut }?.endSending(
-                    because: CloakroomError(.cancelled, "Another sign-out keeps what is unsent"))
-            }
+            await cutShort()
             // It waits for runs, and perhaps for the one that joins it.
             guard let report = await signOut.shared.value(waitsForEnd: !isJoined || CurrentRuns.isEmpty) else {
                 throw CloakroomError.cancelled
@@ -49,6 +49,12 @@ extension Cloakroom {
             if carrier == nil || signOut.hasCarrier { return joined.followed(by: try report.get()) }
             joined = joined.followed(by: try report.get())
         }
+    }
+
+    /// Ends the sending of the sign-out in progress where that is wanted.
+    private func cutShort() async {
+        let outbox = open.withLock { $0.signOut?.isCutShort == true ? $0.signedOut : nil }
+        await outbox?.endSending(because: CloakroomError(.cancelled, "Another sign-out keeps what is unsent"))
     }
 
     private func end(
@@ -69,6 +75,7 @@ extension Cloakroom {
         do {
             if let outbox = try parts.outbox ?? leftOutbox(carrier) {
                 open.withLock { $0.signedOut = outbox }
+                await cutShort()
                 try await outbox.signOut(unsent, &report)
             }
         } catch {

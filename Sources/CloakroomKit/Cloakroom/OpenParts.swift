@@ -13,6 +13,8 @@ struct OpenParts {
     struct SignOut {
         let unsent: OutboxSignOut
         let hasCarrier: Bool
+        /// Whether another call keeps what is unsent: this one is to send no more.
+        var isCutShort = false
         let shared: SharedRun<Result<OutboxSignOutReport, any Error>>
     }
 }

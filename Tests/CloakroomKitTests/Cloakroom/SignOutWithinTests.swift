@@ -156,6 +156,29 @@ import Testing
         #expect(await service.http.lines.isEmpty)
     }
 
+    @Test func `a sign-out that keeps what is unsent ends one that is to send, while that waits for scheduled work`()
+        async throws
+    {
+        let cloakroom = try service.cloakroom()
+        let outbox = try cloakroom.outbox()
+        try await outbox.add(photo: try service.folder.write("a.heic", Data("a photo".utf8)))
+        let gate = Gate()
+        await cloakroom.schedule.add(
+            // It ends when it likes.
+            ScheduledWork("slow", every: .seconds(60)) { await Task { _ = await gate.pass() }.value })
+        let work = Task { await cloakroom.schedule.runDue() }
+        await gate.arrival()
+        let sending = Task { try await cloakroom.signOut(.afterSending(within: .seconds(600))) }
+        try await until { cloakroom.open.withLock { $0.signOut != nil } }
+        let keeping = Task { try await cloakroom.signOut(.keepingUnsent) }
+        try await until { cloakroom.open.withLock { $0.signOut?.isCutShort } == true }
+        await gate.open()
+        #expect(try await sending.value.stoppedBy?.code == .cancelled)
+        #expect(try await keeping.value.kept.items == 1)
+        #expect(await service.http.lines.isEmpty)
+        _ = await work.value
+    }
+
     @Test func `a call joins a sign-out by the token provider, and has its report`() async throws {
         let store = GatedStore()
         let app = SigningOut { cloakroom in _ = try? await cloakroom.signOut(.discardingUnsent) }
