@@ -49,10 +49,13 @@ final class SharedRun<Value: Sendable>: Sendable {
 
     /// Cancels it, whatever its callers, and waits for its end.
     func cancel() async {
-        task.cancel()
+        beginCancelling()
         await end()
     }
 
+    func beginCancelling() { task.cancel() }
+
+    /// Waits for its end; what is part of it does not.
     func end() async {
         if !isCurrent { _ = await task.value }
     }
@@ -64,12 +67,12 @@ enum CurrentRuns {
 
     static var isEmpty: Bool { ids.get().isEmpty }
 
-    static func contains(_ id: UUID) -> Bool { ids.get().contains(id) }
+    fileprivate static func contains(_ id: UUID) -> Bool { ids.get().contains(id) }
 
     /// For what callers of several runs share, and none of them is.
     static func none<Value>(_ work: () async -> Value) async -> Value { await ids.withValue([]) { await work() } }
 
-    static func with<Value>(_ id: UUID, _ work: () async -> Value) async -> Value {
+    fileprivate static func with<Value>(_ id: UUID, _ work: () async -> Value) async -> Value {
         await ids.withValue(ids.get().union([id])) { await work() }
     }
 }

@@ -7,6 +7,8 @@ package import CloakroomCCurl
     package let pointer: UnsafeMutableRawPointer
     private let bufferBytes: Int
     private let certificateAuthorities: String?
+    /// Is there for as long as the handle.
+    private var shared: CurlShare?
 
     /// - Parameters:
     ///   - bufferBytes: of the buffer for a response, which every request on the way has.
@@ -18,9 +20,6 @@ package import CloakroomCCurl
         self.certificateAuthorities = certificateAuthorities
         precondition(setSharedOptions(), "CURLOPT_BUFFERSIZE")
     }
-
-    /// Is there for as long as the handle.
-    private var shared: CurlShare?
 
     deinit { unsafe curl_easy_cleanup(pointer) }
 

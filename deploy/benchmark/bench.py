@@ -111,9 +111,9 @@ class Bench:
             self._try(self._kit_lines)
         if self._wants("backup"):
             self._try(self._backup)
-        if self.only is None and self._wants("tiers"):
+        if self._wants("tiers"):
             self._tiers()
-        if self.only is None and self._wants("retention"):
+        if self._wants("retention"):
             self._retention()
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]

@@ -72,6 +72,17 @@ struct DrainTests {
         }
     }
 
+    /// Connects so many peers at once, each with a request, and expects one response to each.
+    @LoopActor private func expectAnswers(to count: Int, of worker: TestListener) async throws {
+        let peers = try (0..<count).map { _ in
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/").bytes)
+            return peer
+        }
+        let answers = try await onThread { try peers.map { try $0.answers().count } }
+        #expect(answers == peers.map { _ in 1 })
+    }
+
     /// Reading takes longer than accepting: meanwhile the backlog of a crowd would overflow.
     @Test @LoopActor func `takes a crowd out of the backlog before it reads what most of them send`() async throws {
         let crowd = Crowd()
@@ -80,13 +91,7 @@ struct DrainTests {
             respond(Response(status: 200))
         }
         crowd.worker = worker
-        let peers = try (0..<200).map { _ in
-            let peer = try worker.connect()
-            try peer.write(FastCGIRequest(target: "/").bytes)
-            return peer
-        }
-        let answers = try await onThread { try peers.map { try $0.answers().count } }
-        #expect(answers == peers.map { _ in 1 })
+        try await expectAnswers(to: 200, of: worker)
         #expect(crowd.connections.count == 200 && crowd.connections[16...].allSatisfy { $0 == 200 })
     }
 
@@ -102,13 +107,7 @@ struct DrainTests {
             respond(Response(status: 200))
         }
         // More than a turn reads.
-        let peers = try (0..<400).map { _ in
-            let peer = try worker.connect()
-            try peer.write(FastCGIRequest(target: "/").bytes)
-            return peer
-        }
-        let answers = try await onThread { try peers.map { try $0.answers().count } }
-        #expect(answers == peers.map { _ in 1 })
+        try await expectAnswers(to: 400, of: worker)
     }
 
     @Test @LoopActor func `lets a slow reader finish`() async throws {

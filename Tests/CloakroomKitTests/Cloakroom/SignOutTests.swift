@@ -224,10 +224,7 @@ import Testing
         do {
             let outbox = try cloakroom(of: "u_1").outbox(carrier: carrier)
             try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
-            let run = Task { await outbox.run() }
-            try await until { await carrier.started.count == 1 }
-            run.cancel()
-            _ = await run.value
+            try await carrier.takes(1, of: outbox)
         }
         await carrier.relaunch()
         #expect(await carrier.underWay.count == 1)

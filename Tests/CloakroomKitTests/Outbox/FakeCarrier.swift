@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 
 @testable import CloakroomKit
@@ -42,6 +43,15 @@ actor FakeCarrier: TransferCarrier {
     func outlivesProcess() -> Bool { true }
 
     func events() -> AsyncStream<TransferEvent> { transferEvents.stream() }
+
+    /// Runs an outbox until so many transfers are under way, and leaves them to the system.
+    @discardableResult
+    nonisolated func takes(_ count: Int, of outbox: Outbox) async throws -> OutboxReport {
+        let run = Task { await outbox.run() }
+        try await until { await self.underWay.count == count }
+        run.cancel()
+        return await run.value
+    }
 
     /// The process has ended: nothing reads any more.
     func relaunch() { _ = transferEvents.stream() }

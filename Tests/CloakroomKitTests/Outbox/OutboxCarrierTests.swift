@@ -19,10 +19,7 @@ import Testing
         let outbox = try bench.outbox(carrier: carrier)
         try await outbox.add(photo: try bench.photo("one"))
         try await outbox.add(asset: UploadContent("two"), reference: "a")
-        let run = Task { await outbox.run() }
-        try await until { await carrier.started.count == 2 }
-        run.cancel()
-        #expect(await run.value.stoppedBy?.code == .cancelled)
+        #expect(try await carrier.takes(2, of: outbox).stoppedBy?.code == .cancelled)
         await carrier.relaunch()
     }
 
@@ -55,10 +52,7 @@ import Testing
         do {
             let outbox = try bench.outbox(carrier: carrier, options: options)
             for text in ["one", "two"] { try await outbox.add(photo: try bench.photo(text)) }
-            let run = Task { await outbox.run() }
-            try await until { await carrier.started.count == 1 }
-            run.cancel()
-            _ = await run.value
+            try await carrier.takes(1, of: outbox)
         }
         await carrier.relaunch()
         await carrier.finish()
@@ -162,10 +156,7 @@ import Testing
         do {
             let outbox = try bench.outbox(carrier: carrier)
             try await outbox.add(asset: UploadContent("two"), reference: "a")
-            let run = Task { await outbox.run() }
-            try await until { await carrier.started.count == 1 }
-            run.cancel()
-            _ = await run.value
+            try await carrier.takes(1, of: outbox)
         }
         await carrier.relaunch()
         await carrier.finish()
@@ -204,10 +195,7 @@ import Testing
             let outbox = try bench.outbox(carrier: carrier)
             try await outbox.add(photo: try bench.photo("one"))
             try await outbox.add(photo: try bench.photo("two"))
-            let run = Task { await outbox.run() }
-            try await until { await carrier.underWay.count == 2 }
-            run.cancel()
-            _ = await run.value
+            try await carrier.takes(2, of: outbox)
         }
         await carrier.relaunch()
         #expect(await carrier.underWay.count == 2)

@@ -138,12 +138,11 @@ extension Outbox {
                 // Another part of the app may have been here during the look at the conditions.
                 guard run?.active[row.id] == nil else { continue }
                 let (ready, go) = AsyncStream<Void>.makeStream()
-                let id = UUID()
-                let task = runtime.spawn {
+                let transfer = SharedRun {
                     for await _ in ready {}
-                    await CurrentRuns.with(id) { await self.send(row) }
+                    await self.send(row)
                 }
-                run?.active[row.id] = (id, task, row.file.byteCount)
+                run?.active[row.id] = (transfer, row.file.byteCount)
                 // Not before it is in the list.
                 go.finish()
                 pace(row.file.byteCount)
@@ -223,9 +222,9 @@ extension Outbox {
 
     /// - Returns: when they have ended, but one of them that calls this, such as by the app's token provider.
     func cancel(_ ids: [String]) async {
-        let transfers = ids.compactMap { run?.active[$0] }
-        for transfer in transfers { transfer.task.cancel() }
-        for transfer in transfers where !CurrentRuns.contains(transfer.id) { await transfer.task.value }
+        let transfers = ids.compactMap { run?.active[$0]?.transfer }
+        for transfer in transfers { transfer.beginCancelling() }
+        for transfer in transfers { await transfer.end() }
     }
 
     /// Ends transfers that the carrier has had from earlier runs or processes.

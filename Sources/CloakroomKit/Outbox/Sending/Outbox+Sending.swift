@@ -7,18 +7,17 @@ extension Outbox {
         var row = row
         transfers.sent[row.id] = 0
         publish()
+        var bytesSent: Int64 = 0
         do {
-            switch try await attempt(&row) {
-            case .gone: pace(-row.file.byteCount)
-            case .storedBefore:
-                pace(-row.file.byteCount)
-                try await conclude(row)
-            case .sent: try await conclude(row)
-            }
+            let attempt = try await attempt(&row)
+            if attempt == .sent { bytesSent = row.file.byteCount }
+            if attempt != .gone { try await conclude(row) }
         } catch {
             settle(row, after: CloakroomError(of: error))
-            pace((transfers.sent[row.id] ?? 0) - row.file.byteCount)
+            bytesSent = max(bytesSent, transfers.sent[row.id] ?? 0)
         }
+        // What the next one waits for has become less.
+        if bytesSent < row.file.byteCount { pace(bytesSent - row.file.byteCount) }
         transfers.sent[row.id] = nil
         run?.active[row.id] = nil
         run?.signal.yield()
