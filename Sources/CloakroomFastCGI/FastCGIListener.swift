@@ -26,7 +26,7 @@ package final class FastCGIListener {
     let fields: FieldTable
     let tooLarge: Response
     let receiveBuffer = ReceiveBuffer()
-    let parser = LibFCGIParser()
+    let parser: LibFCGIParser
     private var spareBuffer: [UInt8] = []
     private let handler: Handler
     private var socket: Descriptor?
@@ -43,7 +43,7 @@ package final class FastCGIListener {
     package init(
         socket: Int32, limits: Limits, fields: FieldTable, tooLarge: Response, handler: @escaping Handler
     ) throws(FastCGIError) {
-        try SelfTest.run()
+        parser = try SelfTest.parser()
         self.socket = Descriptor(owning: socket)
         self.limits = limits
         self.fields = fields
@@ -172,13 +172,14 @@ package final class FastCGIListener {
 }
 
 package enum FastCGIError: Error, Equatable, CustomStringConvertible {
-    /// libfcgi does not read through our function: `serve` must not start.
-    case notIntercepted
+    /// libfcgi does not read what it is given: `serve` must not start.
+    case unusableLibrary
 
     package var description: String {
         switch self {
-        case .notIntercepted:
-            "libfcgi is linked in a way that the worker cannot use (-Bsymbolic); install one without it, such as Debian 12's"
+        case .unusableLibrary:
+            "libfcgi reads neither through the worker's OS_Read nor from a file in memory (memfd_create); "
+                + "install the one of your distribution, or allow that system call"
         }
     }
 }

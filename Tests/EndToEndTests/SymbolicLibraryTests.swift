@@ -25,18 +25,24 @@ extension EndToEnd {
             try Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
         }
 
-        @Test func `serve says in one line that it cannot use such a libfcgi`() throws {
-            let folder = try RunFolder.make("symbolic")
+        @Test func `serves with such a libfcgi`() throws {
+            let folder = try RunFolder.make("symbolic-library")
             try Self.makeLibrary(in: folder)
-            let file = "\(folder)/settings.json5"
-            try TestSettings(folder: folder, upstream: "http://127.0.0.1:9").write(to: file)
-            let environment = TestSettings.environment.merging(["LD_LIBRARY_PATH": folder]) { $1 }
-            let address = "unix:\(folder)/worker.sock"
-            let serve = try Command(["serve", "--listen", address, file], environment: environment)
-            #expect(serve.status == 1)
-            let line = serve.text.split(separator: "\n").last ?? ""
-            #expect(line.hasPrefix("cloakroom: cannot serve on \(address): "), "\(serve.text)")
-            #expect(line.contains("libfcgi") && line.contains("-Bsymbolic"), "\(serve.text)")
+            var options = Stack.Options(nginx: true)
+            options.environment["LD_LIBRARY_PATH"] = folder
+            try Stack.run("symbolic", options) { stack in
+                let descriptors = "/proc/\(try #require(stack.server).pid)/fd"
+                let files = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap {
+                    try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)")
+                }
+                #expect(files.contains("/memfd:request (deleted)"), "it does not read requests from a file")
+                for _ in 0..<20 {
+                    #expect(try stack.ask(.health).status == 200)
+                    #expect(
+                        try stack.askNginx(.renew("no.such.token", ["a.bin"])).told
+                            == #"401 {"error":"Invalid auth token","code":"unauthorized"}"#)
+                }
+            }
         }
     }
 }

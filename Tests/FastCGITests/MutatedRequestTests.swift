@@ -38,9 +38,10 @@ struct MutatedRequestTests {
     }
 
     /// libfcgi aborts on lengths that reach beyond their record: the process would be gone.
-    @Test(.onLoop) @LoopActor func `lets nothing through that libfcgi does not survive`() {
+    @Test(.onLoop, arguments: LibFCGIParser.Source.allCases)
+    @LoopActor func `lets nothing through that libfcgi does not survive`(source: LibFCGIParser.Source) {
         var generator = SeededGenerator(seed: 17)
-        let parser = LibFCGIParser()
+        let parser = LibFCGIParser(source)
         let fields = FieldTable(["Authorization"])
         for _ in 0..<30_000 {
             let bytes = Self.mutated(&generator)
