@@ -62,7 +62,7 @@ import CloakroomCHiredis
         guard unsafe redisReaderGetReply(reader, &root) == REDIS_OK else { return .garbage }
         guard unsafe root != nil else { return .incomplete }
         count += 1
-        // A later hiredis has types of its own (RESP3), of which nothing was put down.
+        // What hiredis has read without a word to us is no reply to our commands.
         return unsafe parsed.pointee.roots == count ? .reply : .garbage
     }
 
@@ -132,7 +132,9 @@ private struct ParsedReplies {
         return switch unsafe task!.pointee.type {
         case REDIS_REPLY_STATUS: unsafe add(.status(position), task)
         case REDIS_REPLY_ERROR: unsafe add(.error(position), task)
-        default: unsafe add(.text(position), task)
+        case REDIS_REPLY_STRING: unsafe add(.text(position), task)
+        // A type of RESP3.
+        default: false
         }
     }
 
@@ -145,7 +147,9 @@ private struct ParsedReplies {
             return unsafe ParsedReplies.put(task) { unsafe $0.add(bytes, task) }
         }
         unsafe objectFunctions.createArray = { task, count in
-            unsafe ParsedReplies.put(task) { unsafe $0.add(.array(Int(count)), task) }
+            // Maps, sets and pushes of RESP3 are no replies to our commands.
+            guard unsafe task!.pointee.type == REDIS_REPLY_ARRAY else { return nil }
+            return unsafe ParsedReplies.put(task) { unsafe $0.add(.array(Int(count)), task) }
         }
         unsafe objectFunctions.createInteger = { task, number in
             unsafe ParsedReplies.put(task) { unsafe $0.add(.integer(Int(number)), task) }
@@ -154,6 +158,7 @@ private struct ParsedReplies {
             unsafe ParsedReplies.put(task) { unsafe $0.add(.null, task) }
         }
         unsafe objectFunctions.freeObject = { _ in }
+        unsafe cloakroom_refuse_resp3(&objectFunctions)
         return objectFunctions
     }
 
