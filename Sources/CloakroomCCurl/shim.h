@@ -2,6 +2,7 @@
 #pragma once
 #include <curl/curl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,4 +32,27 @@ static inline curl_socket_t cloakroom_open_socket(const struct curl_sockaddr *a)
 static inline struct curl_slist *cloakroom_certificate(CURL *h) {
     struct curl_certinfo *i = NULL;
     return curl_easy_getinfo(h, CURLINFO_CERTINFO, &i) == CURLE_OK && i && i->num_of_certs > 0 ? i->certinfo[0] : NULL;
+}
+// A listening socket without a file, whose name the system chooses (unix(7), "Autobind feature"): five characters.
+static inline int cloakroom_abstract_listener(char name[6]) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof address.sun_family;
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener < 0) return -1;
+    if (bind(listener, (struct sockaddr *)&address, length) == 0 && listen(listener, 1) == 0) {
+        length = sizeof address;
+        if (getsockname(listener, (struct sockaddr *)&address, &length) == 0) {
+            memcpy(name, address.sun_path + 1, 5);
+            name[5] = 0;
+            return listener;
+        }
+    }
+    close(listener);
+    return -1;
+}
+static inline int cloakroom_accept_one(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
+// Sockets are opened and closed by libcurl itself.
+static inline void cloakroom_detach_sockets(CURL *h) {
+    curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, NULL);
+    curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, NULL);
 }

@@ -23,7 +23,7 @@ import CloakroomLoop
     private let suppressedFields: SuppressedHeaderFields
     private let address: OpaquePointer
     private let version: HTTPVersion
-    /// Of HTTP/2, whose fields are no text.
+    private let form: HeadForm
     private var fieldLines: CurlFieldLines?
     private var origin = ""
     private var kind = Kind.plain
@@ -41,10 +41,12 @@ import CloakroomLoop
         case withBody
     }
 
-    /// - Parameter sockets: the ``CurlSockets``, as context of the callbacks about them.
+    /// - Parameters:
+    ///   - form: ``HeadForm/lines`` for HTTP/2, whose fields are no text.
+    ///   - sockets: the ``CurlSockets``, as context of the callbacks about them.
     init(
-        options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, sockets: UnsafeMutableRawPointer,
-        addresses: CurlShare
+        options: LoopCurlTransport.Options, form: HeadForm, suppressedFields: SuppressedHeaderFields,
+        sockets: UnsafeMutableRawPointer, addresses: CurlShare
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
@@ -52,11 +54,18 @@ import CloakroomLoop
         easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
         self.suppressedFields = suppressedFields
         version = options.version
+        self.form = form
         response = CurlResponse(maximumBytes: options.maximumResponseBytes)
         let response = unsafe Unmanaged.passUnretained(response).toOpaque()
         unsafe easy.set(CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque())
         unsafe easy.set(CURLOPT_CURLU, UnsafeMutableRawPointer(address))
-        if version == .http1 { unsafe easy.setFields(suppressedFields.all) } else { setHTTP2Options() }
+        if form == .text {
+            unsafe easy.setFields(suppressedFields.all)
+        } else {
+            easy.set(CURLOPT_USERAGENT, "cloakroom")
+        }
+        // For a connection that is being opened and will have room for many, rather than one more.
+        if version == .http2 { easy.set(CURLOPT_PIPEWAIT, 1) }
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
         easy.set(CURLOPT_MAXAGE_CONN, max(1, Int(options.maximumIdleAge.components.seconds)))
         if options.readsCertificates { easy.set(CURLOPT_CERTINFO, 1) }
@@ -92,18 +101,18 @@ import CloakroomLoop
         let mayHaveBody = request.method != "GET" && request.method != "HEAD"
         guard use(request.origin) else { return false }
         let head: [CChar]?
-        switch version {
-        case .http1:
+        switch form {
+        case .text:
             head = RequestHead.text(
                 request.target, request.fields, byteCount: mayHaveBody ? request.body.count : nil)
-        case .http2: head = useFieldLines(of: request)
+        case .lines: head = useFieldLines(of: request, hasLength: mayHaveBody && request.body.isEmpty)
         }
         guard let head else { return false }
         requestNumber += 1
         use(request.method == "HEAD" ? .head : mayHaveBody && !request.body.isEmpty ? .withBody : .plain)
         if kind == .withBody { takeRequestBody(request.body) }
         use(method: request.method)
-        if version == .http1 { useNamesHost(request.fields.location(of: "host") != nil) }
+        if form == .text { useNamesHost(request.fields.location(of: "host") != nil) }
         use(timeoutMilliseconds: max(1, timeout.milliseconds))
         unsafe easy.check(cloakroom_set_text(easy.pointer, CURLOPT_REQUEST_TARGET, head))
         return true
@@ -126,14 +135,9 @@ import CloakroomLoop
         return true
     }
 
-    private func setHTTP2Options() {
-        // For a connection that is being opened and will have room for many, rather than one more.
-        easy.set(CURLOPT_PIPEWAIT, 1)
-        easy.set(CURLOPT_USERAGENT, "cloakroom")
-    }
-
+    /// - Parameter hasLength: whether it says that its body is empty, which libcurl does not.
     /// - Returns: the target alone; `nil` as for ``RequestHead``.
-    private func useFieldLines(of request: UpstreamRequest) -> [CChar]? {
+    private func useFieldLines(of request: UpstreamRequest, hasLength: Bool) -> [CChar]? {
         let target = request.target.isEmpty ? "/" : request.target
         guard RequestHead.isSendable(target, request.fields) else { return nil }
         var lines = CurlFieldLines()
@@ -144,6 +148,7 @@ import CloakroomLoop
         for field in request.fields {
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
+        if hasLength { lines.append("Content-Length: 0") }
         unsafe easy.setFields(lines.first)
         fieldLines = consume lines
         return Array(target.utf8CString)

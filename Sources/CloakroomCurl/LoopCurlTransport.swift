@@ -39,6 +39,7 @@ package import CloakroomLoop
 
     private let options: Options
     private let groupSize: Int
+    private let form: HeadForm
     /// Requests go to the first with room: those at the end become idle after a peak, with their connections.
     private var groups: [CurlGroup] = []
     private let sockets = CurlSockets()
@@ -53,8 +54,13 @@ package import CloakroomLoop
     /// When the certificate of the server that responded last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
     package private(set) var certificateEnd: String?
 
-    package init(options: Options = Options()) {
+    package convenience init(options: Options = Options()) {
+        self.init(options: options, form: options.version == .http1 ? SentHead.form : .lines)
+    }
+
+    init(options: Options, form: HeadForm) {
         self.options = options
+        self.form = form
         // A limit of connections, and connections that several requests share, are of all requests.
         groupSize = options.maximumConnections == nil && options.version == .http1 ? options.groupSize : .max
     }
@@ -125,8 +131,8 @@ package import CloakroomLoop
             return transfer
         }
         let transfer = unsafe CurlTransfer(
-            options: options, suppressedFields: suppressedFields, sockets: Unmanaged.passUnretained(sockets).toOpaque(),
-            addresses: addresses)
+            options: options, form: form, suppressedFields: suppressedFields,
+            sockets: Unmanaged.passUnretained(sockets).toOpaque(), addresses: addresses)
         transfers[ObjectIdentifier(transfer)] = transfer
         return transfer
     }

@@ -1,8 +1,9 @@
-import CloakroomCurl
 import CloakroomHTTP
 import CloakroomLoop
 import CloakroomTestSupport
 import Testing
+
+@testable import CloakroomCurl
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct LoopCurlTransportTests {
@@ -73,10 +74,11 @@ struct LoopCurlTransportTests {
             ])
     }
 
-    @Test(arguments: ["PUT", "POST", "DELETE"]) @LoopActor func `sends a body of no bytes`(method: String) async throws
-    {
+    @Test(arguments: ["PUT", "POST", "DELETE"], HeadForm.allCases)
+    @LoopActor func `sends a body of no bytes`(method: String, form: HeadForm) async throws {
         let server = try HTTPServer { _ in [.answer(200)] }
-        _ = try await LoopCurlTransport().send(UpstreamRequest(method: method, url: server.url), timeout: .seconds(10))
+        let transport = LoopCurlTransport(options: .init(), form: form)
+        _ = try await transport.send(UpstreamRequest(method: method, url: server.url), timeout: .seconds(10))
         #expect(server.requests.map(\.method) == [method])
         #expect(server.requests.first?["content-length"] == "0")
         #expect(server.requests.first?["expect"] == nil)
