@@ -42,6 +42,16 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     }
 }
 
+/// Why a multipart upload is not complete: ``ErrorBody/reason`` with ``ErrorCode/uploadIncomplete``.
+package enum UploadIncompleteReason: String, Sendable, CaseIterable {
+    case partMissing = "part_missing"
+    case partLength = "part_length"
+    case partETag = "part_etag"
+    case etagCount = "etag_count"
+    /// The store refuses parts that are all there.
+    case partsRefused = "parts_refused"
+}
+
 /// The body of every error response.
 package struct ErrorBody: Sendable, Equatable, Codable {
     /// A sentence for people.

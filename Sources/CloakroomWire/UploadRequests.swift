@@ -13,6 +13,18 @@ package enum UploadPurpose: String, Sendable, CaseIterable {
     case chat
 }
 
+/// The names in the query of ``Route/presignedUpload``.
+package enum PutUploadParameter: String, Sendable, CaseIterable {
+    case contentType
+    /// In bytes.
+    case contentLength
+    /// SHA-256, in hexadecimal or base64.
+    case sha256
+    case purpose
+    /// Clients may say it, and it is not used: nothing a client chose gets into a key.
+    case filename
+}
+
 /// What ``Route/presignedPost`` takes, as it came.
 package struct PostUploadRequest: WireEncodable {
     package var contentType: String?

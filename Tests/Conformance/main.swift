@@ -14,6 +14,7 @@ let verbs: [String: Verb] = [
     "secret": secret,
     "sig": sig,
     "sigv4": sigv4,
+    "wire": wire,
 ]
 
 guard CommandLine.arguments.count == 2 else {

@@ -86,6 +86,18 @@ need_linters() {
         || die "could not install cfn-lint and python-hcl2; the whole story: $state/logs/pip.log"
 }
 
+# need_openapi: sets CLOAKROOM_OPENAPI to a folder with bin/python and bin/schemathesis: what stands in deploy/openapi.txt.
+need_openapi() {
+    [[ -z $CLOAKROOM_OPENAPI ]] || return 0
+    local pin=$root/deploy/openapi.txt digest
+    digest=$(sha256sum "$pin")
+    CLOAKROOM_OPENAPI=$state/tools/openapi-${digest:0:12}
+    [[ ! -x $CLOAKROOM_OPENAPI/bin/schemathesis ]] || return 0
+    say "installing openapi-spec-validator and schemathesis into $CLOAKROOM_OPENAPI (21 MB)"
+    install_wheels "$pin" "$CLOAKROOM_OPENAPI" \
+        || die "could not install openapi-spec-validator and schemathesis; the whole story: $state/logs/pip.log"
+}
+
 # install_wheels PIN FOLDER: a virtual environment with exactly these wheels.
 install_wheels() {
     local pin=$1 folder=$2 partial=$2.partial log=$state/logs/pip.log python=/usr/bin/python3

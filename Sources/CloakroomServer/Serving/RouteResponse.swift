@@ -64,9 +64,9 @@ struct RouteResponse {
     /// 409; the body says which of the reasons it is.
     static func incomplete(_ fault: UploadCompletionRefusal) -> RouteResponse {
         var answer = json(
-            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason),
+            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason.rawValue),
             status: ErrorCode.uploadIncomplete.status)
-        answer.reason = fault.reason
+        answer.reason = fault.reason.rawValue
         return answer
     }
 

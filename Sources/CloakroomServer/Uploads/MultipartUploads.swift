@@ -136,13 +136,13 @@ enum UploadCompletionRefusal: Error, Equatable {
     case otherParts
 
     /// For programs.
-    var reason: String {
+    var reason: UploadIncompleteReason {
         switch self {
-        case .missing: "part_missing"
-        case .length: "part_length"
-        case .tag, .otherParts: "part_etag"
-        case .tagCount: "etag_count"
-        case .refused: "parts_refused"
+        case .missing: .partMissing
+        case .length: .partLength
+        case .tag, .otherParts: .partETag
+        case .tagCount: .etagCount
+        case .refused: .partsRefused
         }
     }
 

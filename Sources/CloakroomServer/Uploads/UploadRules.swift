@@ -166,19 +166,19 @@ struct PutUploadParameters: Sendable, Equatable {
     let checksum: String?
     let purpose: UploadPurpose?
 
-    /// - Parameter query: `filename` may be in it and is not used: nothing a client chose gets into a key.
+    /// - Parameter query: with names of ``PutUploadParameter``; others are ignored.
     init(query: String, rules: UploadRules) throws(UploadRules.Refusal) {
         guard let parameters = QueryParameters(query) else { throw .malformedQuery }
-        purpose = try rules.purpose(parameters["purpose"])
-        contentType = try rules.contentType(parameters["contentType"])
-        if let text = parameters["contentLength"] {
+        purpose = try rules.purpose(parameters[.purpose])
+        contentType = try rules.contentType(parameters[.contentType])
+        if let text = parameters[.contentLength] {
             contentLength = try rules.length(
                 QueryParameters.integer(text) ?? 0, named: "contentLength", upTo: rules.maximumBytesAtOnce)
         } else {
             guard !rules.requiresContentLength else { throw .noLength(name: "contentLength") }
             contentLength = nil
         }
-        checksum = try parameters["sha256"].map { (text) throws(UploadRules.Refusal) in
+        checksum = try parameters[.sha256].map { (text) throws(UploadRules.Refusal) in
             Data(try rules.checksum(text)).base64EncodedString()
         }
     }
@@ -239,6 +239,8 @@ struct QueryParameters {
     }
 
     subscript(name: String) -> String? { values[name] }
+
+    subscript(parameter: PutUploadParameter) -> String? { values[parameter.rawValue] }
 
     var names: Set<String> { Set(values.keys) }
 

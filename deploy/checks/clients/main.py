@@ -1,0 +1,34 @@
+"""Runs the manual's Python client against a stack: URL and STUB are endpoints, TOKEN is a file with a user's token."""
+
+import os
+import pathlib
+
+from client import Cloakroom, CloakroomError
+
+asked = []
+
+
+def token(refused):
+    asked.append(refused)
+    return pathlib.Path(os.environ["TOKEN"]).read_text() if refused or len(asked) > 1 else "stale"
+
+
+cloakroom = Cloakroom(os.environ["URL"], token)
+first = cloakroom.credentials()
+assert asked == [False, True], asked
+assert first["credentials"]["sessionToken"] and first["prefixes"]["photos"].endswith("/"), first
+assert cloakroom.credentials() is first and len(asked) == 2, "credentials are kept"
+assert cloakroom.credentials("read", 900) is not first
+
+data = os.urandom(20_000)
+upload = cloakroom.upload(data, "image/jpeg")
+results = cloakroom.renew([upload["objectKey"], *["assets/gone.bin"] * 100])
+assert len(results) == 101 and results[0]["success"] and results[0]["key"] == upload["objectKey"], results[0]
+assert {result["error"] for result in results[1:]} == {"not_found"}, results[1]
+try:
+    cloakroom.credentials("everything")
+    raise SystemExit("a scope that is not there was given")
+except CloakroomError as error:
+    assert (error.status, error.code) == (403, "forbidden") and len(error.request_id) == 32, error
+assert Cloakroom(os.environ["STUB"], token).renew(["a"]) == [{"key": "a", "success": True}], "a 503 is retried"
+print("fine")

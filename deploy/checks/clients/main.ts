@@ -1,0 +1,39 @@
+// Runs the manual's TypeScript client against a stack: URL and STUB are endpoints, TOKEN is a user's token.
+import { Cloakroom, CloakroomError } from "./client"
+
+declare const process: { env: Record<string, string>; exit(code: number): never }
+
+function expect(holds: boolean, what: string) {
+  if (!holds) {
+    console.log(`not so: ${what}`)
+    process.exit(1)
+  }
+}
+
+async function main() {
+  const asked: boolean[] = []
+  const token = async (refused: boolean) => {
+    asked.push(refused)
+    return refused || asked.length > 2 ? process.env.TOKEN : "stale"
+  }
+  const cloakroom = new Cloakroom(process.env.URL, token)
+  const [first, joined] = await Promise.all([cloakroom.credentials(), cloakroom.credentials()])
+  expect(first === joined && asked.join() === "false,true", "two calls at once are one request, with a second token")
+  expect(first.prefixes.photos.endsWith("/"), "folders end in /")
+  expect((await cloakroom.credentials()) === first && asked.length === 2, "credentials are kept")
+  expect((await cloakroom.credentials({ scope: "read", lifetimeSeconds: 900 })) !== first, "narrower ones are others")
+
+  const upload = await cloakroom.upload(crypto.getRandomValues(new Uint8Array(20_000)), "image/jpeg")
+  const results = await cloakroom.renew([upload.objectKey, ...Array(100).fill("assets/gone.bin")])
+  expect(results.length === 101 && results[0].success && results[0].key === upload.objectKey, "the upload is there")
+  expect(results.slice(1).every(result => result.error === "not_found"), "others are not")
+
+  const error = await cloakroom.credentials({ scope: "everything" }).catch(error => error)
+  expect(error instanceof CloakroomError && error.status === 403 && error.code === "forbidden", "a scope that is not there")
+  expect(error.requestId.length === 32, "errors name the request")
+  const stub = new Cloakroom(process.env.STUB, token)
+  expect(JSON.stringify(await stub.renew(["a"])) === '[{"key":"a","success":true}]', "a 503 is retried")
+  console.log("fine")
+}
+
+main()
