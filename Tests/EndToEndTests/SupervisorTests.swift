@@ -21,6 +21,20 @@ extension EndToEnd {
             }
         }
 
+        @Test(arguments: [nil, "glibc.malloc.tcache_count=9"])
+        func `workers have huge pages, unless the operator has tunables of their own`(tunables: String?) throws {
+            var options = Stack.Options(workers: 2)
+            options.environment["GLIBC_TUNABLES"] = tunables
+            try Stack.run("tunables", options) { stack in
+                #expect(stack.workers.count == 2)
+                for worker in stack.workers {
+                    let environment = try String(contentsOfFile: "/proc/\(worker)/environ", encoding: .utf8)
+                    let own = environment.split(separator: "\0").filter { $0.hasPrefix("GLIBC_TUNABLES=") }
+                    #expect(own == ["GLIBC_TUNABLES=\(tunables ?? "glibc.malloc.hugetlb=1")"])
+                }
+            }
+        }
+
         @Test func `a killed worker costs at worst a 502 and answers again within a second`() throws {
             try Stack.run("kill", Self.pair()) { stack in
                 try stack.waitUntilReady()

@@ -25,6 +25,8 @@ _ENVIRONMENT = {
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CLOAKROOM_TOKEN_SECRET": TOKEN_SECRET,
     "CLOAKROOM_SEALING_SECRET": SEALING_SECRET,
+    # As the supervisor starts its workers.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 
 
