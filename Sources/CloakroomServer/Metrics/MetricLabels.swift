@@ -205,6 +205,33 @@ enum KeyFetchLabel: MetricLabel {
     }
 }
 
+/// A window of requests: a device's, or a user's, such as `vendUser`.
+struct WindowLabel: MetricLabel {
+    let value: String
+    let index: Int
+
+    static let name = "limit"
+    /// Keys and bytes are used in larger steps than one.
+    private static let limits = RateLimitName.allCases.filter { $0.unit == nil }
+    static let allCases = limits.enumerated().flatMap { position, limit in
+        [
+            WindowLabel(value: limit.rawValue, index: 2 * position),
+            WindowLabel(value: limit.ofUser, index: 2 * position + 1),
+        ]
+    }
+
+    private init(value: String, index: Int) {
+        self.value = value
+        self.index = index
+    }
+
+    /// - Returns: `nil` for a limit of keys or bytes.
+    init?(_ limit: RateLimitName, isOfUser: Bool) {
+        guard let position = Self.limits.firstIndex(of: limit) else { return nil }
+        self = Self.allCases[2 * position + (isOfUser ? 1 : 0)]
+    }
+}
+
 extension RateLimitName: MetricLabel {
     static var name: String { "limit" }
 }

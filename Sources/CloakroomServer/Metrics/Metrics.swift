@@ -39,9 +39,25 @@ package final class Metrics {
     }
 
     /// Once a request: under the window that refuses it, else under that of its kind.
-    package func limited(_ cost: RateLimitCost, _ decision: RateLimitDecision) {
+    ///
+    /// - Parameter terms: those by which it was decided.
+    package func limited(_ cost: RateLimitCost, _ decision: RateLimitDecision, by terms: RateLimitPolicy) {
         row.add(1, at: layout.limits[decision.refusing ?? cost.name, decision.verdict])
+        // Redis counts for all workers, one by one: of a window, one request alone takes the one that makes half of it.
+        guard decision.verdict == .allowed, let window = WindowLabel(cost.name, isOfUser: false),
+            let userWindow = WindowLabel(cost.name, isOfUser: true)
+        else { return }
+        used(window, remaining: decision.requests.remaining, of: terms.requests.quota)
+        used(userWindow, remaining: decision.userRequests.remaining, of: terms.requests.userQuota)
     }
+
+    private func used(_ window: WindowLabel, remaining: Int, of quota: Int) {
+        if remaining == quota / 2 { row.add(1, at: layout.halfUsed[window]) }
+        if remaining == 0 { row.add(1, at: layout.usedUp[window]) }
+    }
+
+    /// An address at which many users got credentials or sessions.
+    func metCrowd() { count(layout.crowdedAddresses) }
 
     package func refused(_ refusal: Entitlement.Refusal) { row.add(1, at: layout.entitlementRefusals[refusal]) }
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals[RenewalLabel(outcome)]) }

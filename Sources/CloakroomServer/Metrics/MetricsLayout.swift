@@ -73,6 +73,9 @@ struct MetricsLayout {
     let upstreamDurations: Histograms<UpstreamLabel>
     let roleCalls: RoleCounters<RoleCallLabel>
     let limits: CounterPairs<RateLimitName, RateLimitDecision.Verdict>
+    let halfUsed: Counters<WindowLabel>
+    let usedUp: Counters<WindowLabel>
+    let crowdedAddresses: Single
     let entitlementRefusals: Counters<Entitlement.Refusal>
     let renewals: Counters<RenewalLabel>
     let renewalMisconfigurations: Single
@@ -102,6 +105,13 @@ struct MetricsLayout {
             roles)
         limits = builder.pairs(
             "cloakroom_limit_decisions_total", "Rate limit decisions; open and closed are those made without Redis.")
+        halfUsed = builder.counters(
+            "cloakroom_limit_half_used_total", "Windows of a device or a user of which half was used up.")
+        usedUp = builder.counters(
+            "cloakroom_limit_used_up_total", "Windows of a device or a user of which all was used up.")
+        crowdedAddresses = builder.counter(
+            "cloakroom_crowded_addresses_total",
+            "Addresses at which many users got credentials or sessions within ten minutes.")
         entitlementRefusals = builder.counters(
             "cloakroom_entitlement_refusals_total", "Requests of users who are not entitled to them.")
         renewals = builder.counters("cloakroom_renewals_total", "Keys that were to be renewed.")

@@ -282,7 +282,7 @@ final class VendPermit {
     func isGranted() async -> Bool {
         if let limited { return limited.decision.isAllowed }
         let decision = await limiter.count(.vend, for: subject, by: terms)
-        metrics.limited(.vend, decision)
+        metrics.limited(.vend, decision, by: terms)
         limited = RouteResponse.Limited(terms: terms, decision: decision)
         return decision.isAllowed
     }

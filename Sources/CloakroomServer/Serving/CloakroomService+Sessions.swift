@@ -97,7 +97,7 @@ extension CloakroomService {
     private func handle(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
         guard notification.event.endsAccess else { return .handled(subject) }
         let decision = await dependencies.limiter.count(.notification, for: subject, by: notificationTerms)
-        dependencies.metrics.limited(.notification, decision)
+        dependencies.metrics.limited(.notification, decision, by: notificationTerms)
         var answer =
             decision.isAllowed
             ? await disabled(subject, because: notification.event) : .refused(.notification, decision)

@@ -63,6 +63,7 @@ package final class CloakroomService {
     let notificationTerms: RateLimitPolicy
     private let routes = RouteTable()
     private var ids = RequestIDs()
+    private var crowds = AddressCrowds()
 
     package init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
@@ -76,6 +77,16 @@ package final class CloakroomService {
     package func releaseMemory() {
         dependencies.authenticator.forgetVerifiedTokens()
         dependencies.limiter.forgetCachedRequests()
+    }
+
+    /// Counts addresses at which many users get credentials or sessions.
+    func watchCrowds(_ issue: AuditLog.Issuance) {
+        switch issue.kind {
+        case .credentials, .session:
+            guard let address = issue.address, crowds.note(issue.subject.userID.text, at: address) else { return }
+            dependencies.metrics.metCrowd()
+        case .upload, .release: return
+        }
     }
 
     /// The header fields that are read of a request; no other is even copied.

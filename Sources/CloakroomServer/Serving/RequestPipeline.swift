@@ -81,7 +81,7 @@ final class RequestPipeline {
         service.admissions.admit(plan.cost, subject) { [self] admission in
             let counted = Counted(subject: subject, admission: admission)
             let decision = admission.decision
-            service.dependencies.metrics.limited(plan.cost, decision)
+            service.dependencies.metrics.limited(plan.cost, decision, by: admission.terms)
             switch (decision.verdict, admission.entitlement) {
             case (.closed, _): finish(.refused(plan.cost, decision), counted)
             case (_, .failure(let refusal)):
@@ -116,6 +116,7 @@ final class RequestPipeline {
 
     private func issued(_ issue: AuditLog.Issuance, _ answer: consuming RouteResponse) -> RouteResponse {
         service.dependencies.metrics.issued(issue.kind)
+        service.watchCrowds(issue)
         return answer
     }
 

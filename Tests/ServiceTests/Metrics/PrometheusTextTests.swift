@@ -33,9 +33,10 @@ struct PrometheusTextTests {
             notification: window)
         let pair = RateLimitCount.Pair(requests: .init(used: 0, left: .zero), quantity: .init(used: 0, left: .zero))
         let unused = RateLimitCount(device: pair, user: pair)
-        metrics.limited(.vend, RateLimitDecision(.vend, unused, by: RateLimitPolicy(.vend, limits)))
+        let (vending, renewing) = (RateLimitPolicy(.vend, limits), RateLimitPolicy(.renew, limits))
+        metrics.limited(.vend, RateLimitDecision(.vend, unused, by: vending), by: vending)
         metrics.limited(
-            .renewal(keys: 2), RateLimitDecision(.renewal(keys: 2), unused, by: RateLimitPolicy(.renew, limits)))
+            .renewal(keys: 2), RateLimitDecision(.renewal(keys: 2), unused, by: renewing), by: renewing)
         metrics.renewed(.notFound)
         metrics.lookedUp(.joined)
         metrics.redisFailed(.refused(code: "READONLY"))
@@ -67,6 +68,12 @@ struct PrometheusTextTests {
             #"cloakroom_limit_decisions_total{limit="renewKeys",verdict="refused"} 1"#,
             #"cloakroom_limit_decisions_total{limit="vend",verdict="allowed"} 1"#,
         ]
+        for name in ["half_used", "used_up"] {
+            expected += WindowLabel.allCases.map {
+                #"cloakroom_limit_\#(name)_total{limit="\#($0.value)"} \#($0.value == "vend" ? 1 : 0)"#
+            }
+        }
+        expected += ["cloakroom_crowded_addresses_total 0"]
         expected += Entitlement.Refusal.allCases.map {
             #"cloakroom_entitlement_refusals_total{reason="\#($0.rawValue)"} 0"#
         }
@@ -115,7 +122,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 20)
+        #expect(seen.count == 23)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {
