@@ -1,6 +1,6 @@
 import CloakroomCLinux
 package import CloakroomLoop
-import Foundation
+import Glibc
 
 /// The literal addresses of hosts, by the system's resolver, which blocks: each lookup has a thread of its own.
 @LoopActor
@@ -25,14 +25,43 @@ package final class HostResolver {
     }
 
     private func start(_ host: String) {
-        Thread.detachNewThread { [lookUp] in
+        let isStarted = Self.detachThread { [lookUp] in
             let literal = lookUp(host)
             Task { await self.end(host, literal) }
         }
+        if !isStarted { end(host, nil) }
     }
 
     private func end(_ host: String, _ literal: String?) {
         for waiter in waiting.removeValue(forKey: host) ?? [] { waiter.resume(returning: literal) }
+    }
+
+    private final class ThreadBody: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Runs a closure on a thread that ends with it. Not by Foundation's `Thread`: nothing else in the worker needs the whole
+    /// of Foundation, which would bring 34 MB of Unicode tables into the program.
+    ///
+    /// - Returns: `false` when the system allows no further thread.
+    private nonisolated static func detachThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let kept = unsafe Unmanaged.passRetained(ThreadBody(body))
+        var thread = pthread_t()
+        let failure = unsafe pthread_create(
+            &thread, nil,
+            { pointer in
+                if let pointer = unsafe pointer {
+                    unsafe Unmanaged<ThreadBody>.fromOpaque(pointer).takeRetainedValue().run()
+                }
+                return nil
+            }, kept.toOpaque())
+        guard failure == 0 else {
+            unsafe kept.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
     }
 
     private static func isLiteral(_ host: String) -> Bool { unsafe cloakroom_is_address(host) != 0 }
