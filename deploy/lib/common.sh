@@ -9,6 +9,8 @@
 : "${CLOAKROOM_CLIENTS:=}"
 # For the checks of deploy/cloudformation and deploy/terraform: a folder with bin/python, which has hcl2, and bin/cfn-lint.
 : "${CLOAKROOM_LINTERS:=}"
+# For the checks of deploy/kubernetes, and for checkov: a folder with bin/checkov and bin/kubernetes-validate.
+: "${CLOAKROOM_SCANNERS:=}"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 

@@ -86,6 +86,18 @@ need_linters() {
         || die "could not install cfn-lint and python-hcl2; the whole story: $state/logs/pip.log"
 }
 
+# need_scanners: sets CLOAKROOM_SCANNERS to a folder with bin/checkov and bin/kubernetes-validate, of deploy/scanners.txt.
+need_scanners() {
+    [[ -z $CLOAKROOM_SCANNERS ]] || return 0
+    local pin=$root/deploy/scanners.txt digest
+    digest=$(sha256sum "$pin")
+    CLOAKROOM_SCANNERS=$state/tools/scanners-${digest:0:12}
+    [[ ! -x $CLOAKROOM_SCANNERS/bin/checkov ]] || return 0
+    say "installing checkov and kubernetes-validate into $CLOAKROOM_SCANNERS (330 MB)"
+    install_wheels "$pin" "$CLOAKROOM_SCANNERS" \
+        || die "could not install checkov and kubernetes-validate; the whole story: $state/logs/pip.log"
+}
+
 # install_wheels PIN FOLDER: a virtual environment with exactly these wheels.
 install_wheels() {
     local pin=$1 folder=$2 partial=$2.partial log=$state/logs/pip.log python=/usr/bin/python3
@@ -107,6 +119,14 @@ install_wheels() {
 # build_worker: sets CLOAKROOM_WORKER to the release binary.
 build_worker() {
     [[ -n $CLOAKROOM_WORKER ]] || build_release cloakroom CLOAKROOM_WORKER
+}
+
+# build_release_worker: as build_worker; a debug build in CLOAKROOM_WORKER, which loads the toolchain's libraries, is not taken.
+build_release_worker() {
+    if [[ -n $CLOAKROOM_WORKER ]] && ldd "$CLOAKROOM_WORKER" | grep -q libswift; then CLOAKROOM_WORKER=''; fi
+    [[ -n $CLOAKROOM_WORKER ]] || need_swift
+    build_worker
+    export CLOAKROOM_WORKER
 }
 
 # build_sample: sets CLOAKROOM_SAMPLE to the release binary of the kit's sample.
