@@ -8,7 +8,7 @@ enum CommandTable {
         LifecycleVerify.self,
         LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, PolicyShow.self, PolicyTest.self,
         RenewCommand.self, TokenMint.self, UsageScanCommand.self, UserSet.self, UserGet.self, UserDisable.self,
-        UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self,
+        UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self, VersionCommand.self,
     ]
 
     static var syntaxes: [CommandSyntax] { commands.map { $0.syntax } }

@@ -15,6 +15,7 @@ import kit
 import load
 import measure
 import model
+import operations
 import renewals
 import report
 import retention
@@ -115,6 +116,8 @@ class Bench:
             self._tiers()
         if self._wants("retention"):
             self._retention()
+        if self._wants("operations"):
+            self._try(self._packages)
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
@@ -279,6 +282,12 @@ class Bench:
             self._try(step)
         self.values |= measured.values
         self.notes += measured.notes
+
+    def _packages(self):
+        print("building images and packages, and upgrading one under load", flush=True)
+        values, notes = operations.packages(self.parts)
+        self.values |= values
+        self.notes += notes
 
     def _rounds(self):
         """Everything in turns, so that what disturbs the machine disturbs all alike."""

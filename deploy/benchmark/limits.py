@@ -79,6 +79,10 @@ LIMITS = [
     ("purged_late_max_s_over_width", "≤", 60, "retention"),
     ("released_readable_on_ceph", "≤", 0, "retention"),
     ("retention_idle_wakeups", "≤", 0, "retention"),
+    ("image_mb", "≤", 60, "operations"),
+    ("image_digests_of_two_builds", "≤", 1, "operations"),
+    ("requests_lost_in_package_upgrade", "≤", 0, "operations"),
+    ("systemd_exposure_max", "≤", 1.6, "operations"),
     # Measured when this counter was written (18,206, 59,486, 205,241 and 111,263: the medians of three runs), and 3 %.
     ("healthz_instructions", "≤", 18_750, "instructions"),
     ("vend_cached_instructions", "≤", 56_200, "instructions"),
@@ -92,7 +96,7 @@ BROUGHT_ALONG = {"retention": {"release_100"}}
 # What --smoke leaves out: a store that takes half a minute to start, and rounds of load.
 _NOT_IN_SMOKE = {"released_readable_on_ceph", "release_100_cpu_per_key_us"}
 # What a quick run of everything has no time for.
-NOT_IN_QUICK = frozenset({"clients", "model", "retention", "tiers"})
+NOT_IN_QUICK = frozenset({"clients", "model", "operations", "retention", "tiers"})
 
 
 def expected(only, smoke=False, left_out=frozenset()):

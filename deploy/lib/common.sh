@@ -11,6 +11,8 @@
 : "${CLOAKROOM_LINTERS:=}"
 # For the checks of deploy/openapi.yaml: a folder with bin/python, bin/openapi-spec-validator and bin/schemathesis.
 : "${CLOAKROOM_OPENAPI:=}"
+# For the checks of deploy/kubernetes, and for checkov: a folder with bin/checkov and bin/kubernetes-validate.
+: "${CLOAKROOM_SCANNERS:=}"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 

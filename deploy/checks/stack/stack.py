@@ -24,9 +24,9 @@ def tags(condition):
     return [list(tag) for tag in sorted((both["tags"] or {}).items())] if both else []
 
 
-def behaviors(values, path, origin, viewer, allowed, cached, policy):
+def behaviors(values, *keys):
     """What a distribution does with some paths otherwise than with all others."""
-    return [[value[key] for key in (path, origin, viewer, allowed, cached, policy)] for value in values]
+    return [[value[key] for key in keys] for value in values]
 
 
 def from_cloudformation(template):
@@ -81,10 +81,11 @@ def from_cloudformation(template):
                     config["Enabled"], config["Comment"], config.get("Aliases", []), config["IPV6Enabled"],
                     config["HttpVersion"], origin["DomainName"], origin["OriginAccessControlId"],
                     behavior["ViewerProtocolPolicy"], behavior["AllowedMethods"], behavior["CachedMethods"],
-                    behavior["CachePolicyId"], certificate.get("AcmCertificateArn"),
+                    behavior["CachePolicyId"], behavior["ResponseHeadersPolicyId"], certificate.get("AcmCertificateArn"),
                     certificate.get("SslSupportMethod"), certificate.get("MinimumProtocolVersion"),
                     behaviors(config.get("CacheBehaviors", []), "PathPattern", "TargetOriginId",
-                              "ViewerProtocolPolicy", "AllowedMethods", "CachedMethods", "CachePolicyId")]
+                              "ViewerProtocolPolicy", "AllowedMethods", "CachedMethods", "CachePolicyId",
+                              "ResponseHeadersPolicyId")]
             case "AWS::CloudWatch::Alarm":
                 stack[f"alarm {properties['AlarmName']}"] = [
                     properties[key] for key in (
@@ -152,10 +153,11 @@ def from_terraform(state):
                     values["enabled"], values["comment"], values["aliases"], values["is_ipv6_enabled"],
                     values["http_version"], origin["domain_name"], origin["origin_access_control_id"],
                     behavior["viewer_protocol_policy"], behavior["allowed_methods"], behavior["cached_methods"],
-                    behavior["cache_policy_id"], certificate["acm_certificate_arn"],
+                    behavior["cache_policy_id"], behavior["response_headers_policy_id"], certificate["acm_certificate_arn"],
                     certificate["ssl_support_method"], certificate["minimum_protocol_version"],
                     behaviors(values["ordered_cache_behavior"], "path_pattern", "target_origin_id",
-                              "viewer_protocol_policy", "allowed_methods", "cached_methods", "cache_policy_id")]
+                              "viewer_protocol_policy", "allowed_methods", "cached_methods", "cache_policy_id",
+                              "response_headers_policy_id")]
             case "aws_cloudwatch_metric_alarm":
                 stack[f"alarm {values['alarm_name']}"] = [
                     values[key] for key in (
