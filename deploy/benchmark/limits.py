@@ -79,6 +79,7 @@ LIMITS = [
     ("purged_late_max_s_over_width", "≤", 60, "retention"),
     ("released_readable_on_ceph", "≤", 0, "retention"),
     ("retention_idle_wakeups", "≤", 0, "retention"),
+    ("status_ms_p99", "≤", 20, "operations"),
     # Measured when this counter was written (18,206, 59,486, 205,241 and 111,263: the medians of three runs), and 3 %.
     ("healthz_instructions", "≤", 18_750, "instructions"),
     ("vend_cached_instructions", "≤", 56_200, "instructions"),
