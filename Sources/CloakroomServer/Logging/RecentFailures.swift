@@ -18,7 +18,11 @@ struct RecentFailures {
     static let maximumEntries = 16
     private(set) var entries: [Entry] = []
 
+    private static let maximumReasonLength = 64
+
     mutating func note(_ level: Settings.Log.Level, _ message: StaticString, reason: String?, at time: Date) {
+        // Some are the word of a store.
+        let reason = reason.map { $0.utf8.count <= Self.maximumReasonLength ? $0 : String($0.prefix(16)) }
         if let index = entries.firstIndex(where: { $0.message.utf8Start == message.utf8Start && $0.reason == reason }) {
             entries[index].count += 1
             entries[index].last = time

@@ -140,7 +140,7 @@ package final class CloakroomService {
         case .health: return .done(Self.healthy)
         case .readiness: return .done(dependencies.readiness.answer)
         case .metrics: return .done(metrics())
-        case .status: return .done(request.isFromLocalNetwork ? dependencies.status.response : .notFromLocalNetwork)
+        case .status: return .done(request.isFromLocalNetwork ? dependencies.status.response() : .notFromLocalNetwork)
         }
     }
 

@@ -12,8 +12,10 @@ import CloakroomWire
 /// `NAME-PROCESS-FINGERPRINT.status` in the folder of the counters.
 @LoopActor
 package final class StatusBoard {
-    /// What has not been written for so long is of a worker that has ended, and is removed.
+    /// What has not been written for so long is left out: a worker that was killed.
     private static let lifetime: UInt64 = 30_000_000_000
+    /// After so long it is removed, too.
+    private static let removalAge: UInt64 = 3600 * 1_000_000_000
     private static let interval: Duration = .seconds(1)
     /// The largest response; workers beyond it are only counted.
     static let maximumBytes = 900 << 10
@@ -21,7 +23,9 @@ package final class StatusBoard {
 
     package let own: WorkerStatus
     private let folder: String?
-    private let report: MappedReport?
+    private let path: String?
+    private var report: MappedReport?
+    private var lastInstant: UInt64
     private let fingerprint: String
     private let now: @Sendable () -> Date
 
@@ -29,14 +33,19 @@ package final class StatusBoard {
     init(own: WorkerStatus, folder: String?, name: String, process: Int, now: @escaping @Sendable () -> Date) {
         self.own = own
         self.now = now
-        let layout = own.layout
-        fingerprint = layout.fingerprint
-        let path = folder.map { "\($0)/\(MetricsFolder.fileName(name))-\(process)-\(layout.fingerprint)\(Self.ending)" }
-        report = path.flatMap {
-            try? MappedReport(path: $0, numbers: layout.count + 1, textBytes: WorkerStatus.maximumBytes)
-        }
-        // Without a file of its own it tells of the others all the same.
+        fingerprint = own.layout.fingerprint
         self.folder = folder
+        let name = "\(MetricsFolder.fileName(name))-\(process)-\(fingerprint)\(Self.ending)"
+        path = folder.map { "\($0)/\(name)" }
+        lastInstant = Monotonic.now
+        report = newReport()
+    }
+
+    /// `nil` where none can be: the worker tells of the others all the same.
+    private func newReport() -> MappedReport? {
+        path.flatMap {
+            try? MappedReport(path: $0, numbers: own.layout.count + 1, textBytes: WorkerStatus.maximumBytes)
+        }
     }
 
     /// Leaves the status once a second from now on.
@@ -48,9 +57,15 @@ package final class StatusBoard {
     /// Takes it away, at the end of the worker.
     package func remove() { report?.remove() }
 
-    private func publish() {
-        let (numbers, members) = own.report()
-        report?.write(numbers, members)
+    private func publish() { _ = published(at: Monotonic.now) }
+
+    private func published(at instant: UInt64) -> (numbers: [UInt64], members: [UInt8]) {
+        // One that was stopped for so long may have been taken for dead.
+        if instant &- lastInstant >= Self.removalAge { report = newReport() }
+        lastInstant = instant
+        let (numbers, members) = own.report(at: instant)
+        report?.write(numbers, members, at: instant)
+        return (numbers, members)
     }
 
     private struct Entry {
@@ -59,11 +74,9 @@ package final class StatusBoard {
     }
 
     /// All workers' as one object; its own is of this moment.
-    var response: RouteResponse {
-        let instant = Monotonic.now
-        let (numbers, members) = own.report(at: instant)
-        report?.write(numbers, members, at: instant)
-        var minute = own.isDraining ? [UInt64](repeating: 0, count: numbers.count) : numbers
+    func response(at instant: UInt64 = Monotonic.now) -> RouteResponse {
+        let (numbers, members) = published(at: instant)
+        var minute = numbers
         var entries = [Entry(age: 0, members: members)]
         for entry in others(at: instant, &minute) { entries.append(entry) }
         return .json(body(entries, minute))
@@ -76,10 +89,10 @@ package final class StatusBoard {
         var entries: [Entry] = []
         for name in names.sorted() where name.hasSuffix(Self.ending) {
             let path = "\(folder)/\(name)"
-            guard path != report?.path, let content = MappedReport.read(path) else { continue }
+            guard path != self.path, let content = MappedReport.read(path) else { continue }
             let age = instant - min(instant, content.instant)
             guard age < Self.lifetime else {
-                try? FileManager.default.removeItem(atPath: path)
+                if age >= Self.removalAge { try? FileManager.default.removeItem(atPath: path) }
                 continue
             }
             entries.append(Entry(age: age, members: content.text))

@@ -53,7 +53,8 @@ package final class WorkerStatus {
     var layout: MetricsLayout { parts.metrics.layout }
 
     /// - Returns: what was counted in about the last minute, by the indices of the layout, with its length in milliseconds
-    ///   behind that; and the members of the object.
+    ///   behind that, or nothing but zeros while it drains: its successor counts in the same row; and the members of the
+    ///   object.
     func report(at instant: UInt64 = Monotonic.now) -> (numbers: [UInt64], members: [UInt8]) {
         let row = parts.metrics.row
         let values = (0..<layout.count).map { row[$0] }
@@ -73,7 +74,11 @@ package final class WorkerStatus {
         writeFailures(&writer)
         writer.endObject()
         precondition(writer.bytes.count <= Self.maximumBytes)
-        return (minute + [nanoseconds / 1_000_000], Array(writer.bytes.dropFirst().dropLast()))
+        let numbers = minute + [nanoseconds / 1_000_000]
+        return (
+            isDraining ? [UInt64](repeating: 0, count: numbers.count) : numbers,
+            Array(writer.bytes.dropFirst().dropLast())
+        )
     }
 
     private var inFlight: Int { RouteLabel.forApps.reduce(0) { $0 + parts.inFlight[$1] } }
@@ -293,8 +298,13 @@ extension JSONWriter {
 }
 
 extension String {
+    /// 120 characters that JSON need not escape: so long a status cannot become longer than its place.
     fileprivate var cut: String {
-        String(String.UnicodeScalarView(unicodeScalars.prefix(200).filter { (0x20...0x7E).contains($0.value) }))
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.prefix(120).filter {
+                    (0x20...0x7E).contains($0.value) && $0 != "\"" && $0 != "\\"
+                }))
     }
 }
 

@@ -90,31 +90,59 @@ struct StatusRouteTests {
         let (first, second) = (try board("unix:/1.sock", 1, folder), try board("unix:/2.sock", 2, folder))
         first.start()
         second.start()
-        let status = try object(second.response)
+        let status = try object(second.response())
         #expect(status["workers"]?.array?.compactMap { $0.object?["process"]?.integer } == [2, 1])
         #expect(status["all"]?.object?["workers"]?.integer == 2)
         first.remove()
-        #expect(try object(second.response)["workers"]?.array?.count == 1)
+        #expect(try object(second.response())["workers"]?.array?.count == 1)
         second.remove()
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix("status") } == [])
     }
 
-    @Test @LoopActor func `a worker that has not been heard of for long is left out, and its file removed`()
+    @Test @LoopActor func `a worker that has not been heard of for long is left out, and later its file removed`()
         async throws
     {
         let folder = try TemporaryFolder()
         let own = try board("unix:/1.sock", 1, folder)
         let path = folder["unix--2-sock-2-\(MetricsLayout().fingerprint).status"]
         let other = try MappedReport(path: path, numbers: 2, textBytes: 100)
+        let start = Monotonic.now
         // Of another layout: listed, and not added up.
-        other.write([1, 2], Array(#""process":2"#.utf8), at: Monotonic.now &- 10_000_000_000)
-        let workers = try #require(try object(own.response)["workers"]?.array)
+        other.write([1, 2], Array(#""process":2"#.utf8), at: start)
+        let workers = try #require(try object(own.response(at: start + 10_000_000_000))["workers"]?.array)
         #expect(workers.count == 2)
-        #expect((10_000...12_000).contains(workers.last?.object?["ageMilliseconds"]?.integer ?? 0))
-        other.write([1, 2], Array(#""process":2"#.utf8), at: Monotonic.now &- 31_000_000_000)
-        #expect(try object(own.response)["workers"]?.array?.count == 1)
+        #expect(workers.last?.object?["ageMilliseconds"]?.integer == 10_000)
+        #expect(try object(own.response(at: start + 31_000_000_000))["workers"]?.array?.count == 1)
+        #expect(FileManager.default.fileExists(atPath: path), "it may only have been stopped")
+        #expect(try object(own.response(at: start + 3_601_000_000_000))["workers"]?.array?.count == 1)
         #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test @LoopActor func `one that drains is listed, and what it counted is its successor's`() async throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = (try board("unix:/1.sock", 1, folder), try board("unix:/1.sock", 2, folder))
+        old.own.isDraining = true
+        old.start()
+        #expect(old.own.report().numbers.allSatisfy { $0 == 0 })
+        let workers = try #require(try object(new.response())["workers"]?.array)
+        #expect(workers.compactMap { $0.object?["draining"]?.bool } == [false, true])
+    }
+
+    @Test @LoopActor func `however long its parts are, a status fits into its place`() async throws {
+        let service = try TestService(
+            probes: ["a", "b", "c", "d"].map { name in
+                (name, { String(repeating: "\"\\\u{1}é", count: 5000) })
+            },
+            transport: { _ in .error(503, String(repeating: "\"x", count: 300)) })
+        for user in 1...40 {
+            _ = await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token("u_\(user)"))
+        }
+        let watching = LoopActor.spawn { await service.service.watchReadiness() }
+        try await LoopActor.sleep(for: .milliseconds(50))
+        let status = try await status(of: service)
+        watching.cancel()
+        #expect(status["workers"]?.array?.first?.object?["faults"]?.object?.members.count == 4)
     }
 
     @Test @LoopActor func `the response stays within its bound however many workers there are`() async throws {
@@ -126,11 +154,11 @@ struct StatusRouteTests {
             report.write([], text)
             return report
         }
-        let status = try object(own.response)
+        let status = try object(own.response())
         let listed = try #require(status["workers"]?.array?.count)
         #expect(listed < 60 && listed > 40)
         #expect(status["omitted"]?.integer == 60 - listed)
-        #expect(own.response.response.body.count < StatusBoard.maximumBytes + 1024)
+        #expect(own.response().response.body.count < StatusBoard.maximumBytes + 1024)
         withExtendedLifetime(others) {}
     }
 
