@@ -71,6 +71,15 @@ static inline size_t cloakroom_anonymous_bytes(void) {
     fclose(file);
     return found == 2 && resident > shared ? (resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
+// What is resident, as the kernel counts it (proc(5), statm); 0 where /proc is not there.
+static inline size_t cloakroom_resident_bytes(void) {
+    unsigned long resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL) return 0;
+    int found = fscanf(file, "%*u %lu", &resident);
+    fclose(file);
+    return found == 1 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
 static inline void cloakroom_trim_heap(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -193,6 +202,24 @@ static inline uint64_t cloakroom_counter_add(uint64_t *counter, uint64_t value) 
     return __atomic_add_fetch(counter, value, __ATOMIC_RELAXED);
 }
 static inline uint64_t cloakroom_counter_read(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+
+// What one process writes over and over and others read whole: a turn, odd while it is written, and the words behind it
+// (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012).
+static inline void cloakroom_report_write(uint64_t *report, const uint64_t *words, size_t count) {
+    uint64_t turn = __atomic_load_n(report, __ATOMIC_RELAXED);
+    __atomic_store_n(report, turn + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    for (size_t index = 0; index < count; index++) __atomic_store_n(report + 1 + index, words[index], __ATOMIC_RELAXED);
+    __atomic_store_n(report, turn + 2, __ATOMIC_RELEASE);
+}
+// 0 where nothing was written yet, or something was while this read.
+static inline int cloakroom_report_read(const uint64_t *report, uint64_t *words, size_t count) {
+    uint64_t turn = __atomic_load_n(report, __ATOMIC_ACQUIRE);
+    if (turn == 0 || turn % 2 == 1) return 0;
+    for (size_t index = 0; index < count; index++) words[index] = __atomic_load_n(report + 1 + index, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(report, __ATOMIC_RELAXED) == turn;
+}
 
 // A timer that a loop waits for like any descriptor, set to an instant of CLOCK_MONOTONIC in nanoseconds; 0 takes it down.
 static inline int cloakroom_timer(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }

@@ -5,7 +5,7 @@ import CloakroomHTTP
 /// The parameters that are read of a request: what makes its line, and the header fields that the service wants. The
 /// rest of what nginx sends is never copied.
 package struct FieldTable: Sendable {
-    private enum Meaning { case method, target, peer, id, field }
+    private enum Meaning { case method, target, peer, id, trace, network, field }
 
     private struct Wanted {
         let meaning: Meaning
@@ -24,6 +24,8 @@ package struct FieldTable: Sendable {
         want("REQUEST_URI", .target)
         want("REQUEST_ID", .id)
         want("REMOTE_ADDR", .peer)
+        want("HTTP_TRACEPARENT", .trace)
+        want("LOCAL_NETWORK", .network)
         for name in names {
             let upper = name.uppercased().replacing("-", with: "_")
             // CGI gives these two without the prefix (RFC 3875 §4.1).
@@ -59,6 +61,9 @@ package struct FieldTable: Sendable {
                 hasTarget = !value.isEmpty
             case .peer: request.peerAddress = String(copying: value)
             case .id: request.id = RequestID(hexadecimal: value)
+            // No client can send it: header fields become HTTP_<NAME>.
+            case .network: request.isFromLocalNetwork = value.count == 1 && value[0] == UInt8(ascii: "1")
+            case .trace: request.trace = TraceContext(value)
             case .field: request.fields.add(text.span.extracting(wanted.name), value)
             }
         }

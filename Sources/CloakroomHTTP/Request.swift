@@ -9,6 +9,10 @@ package struct Request: Sendable {
     package var body: [UInt8]
     /// As nginx drew it; `nil` when it sent none, or none that is well formed.
     package var id: RequestID?
+    /// Whether nginx vouches that it comes from a network that may see how the workers are.
+    package var isFromLocalNetwork = false
+    /// What the request is a part of; `nil` when the client did not say, or not in the form that it takes.
+    package var trace: TraceContext?
     /// The client as nginx saw it, for the audit; `nil` when it did not say.
     package var peerAddress: String?
 
@@ -25,6 +29,7 @@ package struct Request: Sendable {
     package var withoutContent: Request {
         var request = Request(method: method, path: "")
         request.id = id
+        request.trace = trace
         request.peerAddress = peerAddress
         return request
     }

@@ -33,6 +33,9 @@ package enum HeapTrimming {
         HeapUse(used: cloakroom_used_heap_bytes(), resident: cloakroom_anonymous_bytes())
     }
 
+    /// All pages of the process that are in memory, in bytes.
+    package static var residentBytes: Int { cloakroom_resident_bytes() }
+
     /// Whole pages that no object is in, wherever they lie; some milliseconds for a hundred megabytes.
     package static func trim() { cloakroom_trim_heap() }
 }

@@ -10,6 +10,12 @@ package protocol RedisClient: AnyObject {
     /// Why the server takes no connection, if it has said so.
     var refusal: RedisError? { get }
 
+    /// Requests without a reply yet.
+    var pendingCount: Int { get }
+
+    /// The servers that requests go to now: one, or the primaries of a cluster; none while they are not known.
+    var currentServers: [RedisAddress] { get }
+
     /// Called for each request that is sent again because its reply was lost: Redis may have done it twice.
     var onRepeat: (@LoopActor () -> Void)? { get set }
 

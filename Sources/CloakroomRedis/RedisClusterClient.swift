@@ -72,6 +72,10 @@ package final class RedisClusterClient: RedisClient {
     /// Whether some requests get replies: one primary that is lost does not take the keys of the others with it.
     package var isReady: Bool { primaries.contains { $0.isReady } }
 
+    package var pendingCount: Int { primaries.reduce(waiting.count) { $0 + $1.pendingCount } }
+
+    package var currentServers: [RedisAddress] { servers.map(\.address) }
+
     package var refusal: RedisError? {
         guard !isReady else { return nil }
         if let refusal = primaries.lazy.compactMap(\.refusal).first { return refusal }

@@ -64,6 +64,10 @@ package final class RedisConnection: RedisClient {
 
     package var isReady: Bool { active?.isReady == true }
 
+    package var pendingCount: Int { links.reduce(early.count) { $0 + $1.pendingCount } }
+
+    package var currentServers: [RedisAddress] { [options.address] }
+
     package var refusal: RedisError? {
         guard !isReady, case .refused = reason else { return nil }
         return reason

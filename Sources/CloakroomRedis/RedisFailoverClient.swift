@@ -82,6 +82,10 @@ package final class RedisFailoverClient: RedisClient {
 
     package var isReady: Bool { current?.isReady == true }
 
+    package var pendingCount: Int { waiting.count + (current?.pendingCount ?? 0) }
+
+    package var currentServers: [RedisAddress] { master.map { [$0] } ?? [] }
+
     package var refusal: RedisError? {
         guard !isReady else { return nil }
         if let refusal = current?.refusal { return refusal }

@@ -103,6 +103,9 @@ final class RedisLink {
     /// Whether commands get replies.
     var isReady: Bool { state == .ready }
 
+    /// Requests without a reply yet.
+    var pendingCount: Int { outgoing.pending.count }
+
     /// No request waits for this link any longer.
     func stopWaiting() { isAwaited = false }
 

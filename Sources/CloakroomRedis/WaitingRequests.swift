@@ -10,6 +10,8 @@ struct WaitingRequests {
     /// - Parameter limit: how many may wait.
     init(limit: Int) { self.limit = limit }
 
+    var count: Int { requests.count }
+
     /// - Returns: whether it may wait.
     mutating func add(_ request: PendingRedisRequest) -> Bool {
         guard !isOver, requests.count < limit else { return false }

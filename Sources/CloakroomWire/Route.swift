@@ -17,6 +17,7 @@ package enum Route: String, Sendable, CaseIterable {
     case health = "/healthz"
     case readiness = "/readyz"
     case metrics = "/metrics"
+    case status = "/status"
 
     package var method: String {
         switch self {
@@ -25,13 +26,14 @@ package enum Route: String, Sendable, CaseIterable {
             "POST"
         case .renewOne: "PUT"
         case .multipartUpload: "DELETE"
-        case .containerCredentials, .presignedUpload, .multipartParts, .sessionKeys, .health, .readiness, .metrics:
+        case .containerCredentials, .presignedUpload, .multipartParts, .sessionKeys, .health, .readiness, .metrics,
+            .status:
             "GET"
         }
     }
 
     /// Whether HEAD is handled as GET, without the body: probes of load balancers send it.
-    package var answersHead: Bool { [.health, .readiness, .metrics].contains(self) }
+    package var answersHead: Bool { [.health, .readiness, .metrics, .status].contains(self) }
 }
 
 /// The limits both sides know.

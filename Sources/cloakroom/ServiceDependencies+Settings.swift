@@ -23,6 +23,7 @@ extension ServiceDependencies {
             transport: transport, credentials: WorkerCredentials(settings, transport: transport, log: log),
             issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(log: log),
             log: log, metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
+        version = CommandLineTool.version
         roleCredentials = WorkerCredentials.ofRoles(settings, transport: transport, log: log)
     }
 

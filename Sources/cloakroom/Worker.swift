@@ -61,6 +61,8 @@ enum Worker {
             if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
             heart?.start()
             HeapTrimming.start { builder.service.releaseMemory() }
+            builder.status.start()
+            defer { builder.status.remove() }
             if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
                 log.error(
                     "lifecycle rules of these settings match users' folders",
@@ -70,6 +72,7 @@ enum Worker {
             await stop.wait()
             log.info(
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
+            builder.status.own.isDraining = true
             await drain(listener, builder.s3, within: settings.server.drain)
             probing.cancel()
             checkingRedis.cancel()

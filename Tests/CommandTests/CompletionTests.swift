@@ -13,7 +13,7 @@ import Testing
         (["user", "en"], ["enable"]),
         (["lifecycle", "apply", "--d"], ["--delete-existing", "--dry-run"]),
         (["serve", "--li"], ["--listen"]),
-        (["status", "-"], ["--help", "--listen"]),
+        (["status", "-"], ["--ca", "--help", "--json", "--listen", "--url", "--watch"]),
         (["doctor", "--only", "re"], ["redis"]),
         (["doctor", "--json", "--only", "=", "re"], ["redis"]),
         (["doctor", "--skip", "="], CommandTable.checkNames),

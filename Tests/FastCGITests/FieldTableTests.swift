@@ -22,6 +22,7 @@ struct FieldTableTests {
             Self.line + [
                 "REMOTE_ADDR=192.0.2.1", "REQUEST_ID=0123456789abcdef00000000deadbeef", "HTTP_AUTHORIZATION=Bearer t=t",
                 "HTTP_X_CONVOS_AUTHTOKEN=x",
+                "HTTP_TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
                 "CONTENT_TYPE=application/json", "CONTENT_LENGTH=", "HTTP_COOKIE=secret", "HTTP_AUTHORIZATION_2=no",
             ]
         let request = try #require(
@@ -31,11 +32,20 @@ struct FieldTableTests {
         #expect(request.method == "GET" && request.path == "/a" && request.query == "b=c")
         #expect(request.body == [1, 2] && request.peerAddress == "192.0.2.1")
         #expect(request.id == RequestID(0x0123_4567_89AB_CDEF) && request.id?.description == "0123456789abcdef")
+        #expect(request.trace?.high == 0x4bf9_2f35_77b3_4da6 && request.trace?.isSampled == true)
         #expect(
             request.fields == [
                 "Authorization": "Bearer t=t", "X-Convos-AuthToken": "x", "content-type": "application/json",
                 "Content-Length": "",
             ])
+    }
+
+    @Test(arguments: [
+        ("LOCAL_NETWORK=1", true), ("LOCAL_NETWORK=0", false), ("LOCAL_NETWORK=", false), ("LOCAL_NETWORK=11", false),
+        ("HTTP_LOCAL_NETWORK=1", false),
+    ])
+    func `only nginx can say that the network is a local one`(entry: String, isLocal: Bool) throws {
+        #expect(try #require(parsed(Self.line + [entry])).isFromLocalNetwork == isLocal)
     }
 
     @Test(arguments: ["", "0123456789abcde", "0123456789abcdeg", "0123456789ABCDEF", "\n123456789abcdef"])

@@ -20,12 +20,21 @@ package struct TLSServer: Sendable {
                 "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                 "-subj", "/CN=test", "-addext", "subjectAltName=\(name)", "-keyout", key, "-out", request,
             ])
-        try Program.run(
-            "openssl",
-            [
-                "x509", "-req", "-in", request, "-signkey", key, "-days", "\(days)", "-copy_extensions", "copy",
-                "-out", certificate,
-            ])
+        // From OpenSSL 3.4 on `-days` takes no negative number, and only from there on there are dates.
+        let ended = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]
+        let validity = days < 0 ? [ended, ["-days", "\(days)"]] : [["-days", "\(days)"]]
+        var fault: (any Error)?
+        for words in validity {
+            do {
+                try Program.run(
+                    "openssl",
+                    ["x509", "-req", "-in", request, "-signkey", key, "-copy_extensions", "copy", "-out", certificate]
+                        + words)
+                fault = nil
+                break
+            } catch { fault = error }
+        }
+        if let fault { throw fault }
         program = try Program(
             "openssl",
             arguments: ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate] + options,

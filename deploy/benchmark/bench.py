@@ -20,6 +20,7 @@ import renewals
 import report
 import retention
 import sharing
+import statuses
 import tiers
 from limits import BROUGHT_ALONG, NOT_IN_QUICK
 from processes import NotMeasured, memory_megabytes
@@ -48,6 +49,7 @@ class Bench:
         self.failovers = 1 if quick else 3
         self.cluster_pairs = 4 if quick else 8
         self.model_seconds = 5 if quick else 20
+        self.status_seconds = 8 if quick else 12
         self.crowd_pairs = 2 if quick else 5
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
@@ -100,6 +102,8 @@ class Bench:
             self._try(self._crowds)
         if self._wants("load"):
             self._try(self._generator)
+        if self._wants("operations"):
+            self._try(self._status)
         if self._wants("renew_beside"):
             self._try(self._beside)
         if self._wants("renew_false"):
@@ -170,6 +174,11 @@ class Bench:
         self.values |= {"load_cpu_us_per_request": statistics.median(costs),
                         "load_p50_over_wrk": statistics.median(ratios)}
         self.notes.append(generator.note(costs, own, ratios))
+
+    def _status(self):
+        taken, rate = statuses.milliseconds(self.parts, self.canned, self.status_seconds)
+        self.values["status_ms_p99"] = statuses.p99(taken)
+        self.notes.append(statuses.note(taken, rate))
 
     def _backend(self, scenario):
         if scenario.floor:

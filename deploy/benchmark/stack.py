@@ -284,4 +284,7 @@ def _server(name, port, run, keeps, backends=None, keeps_most=128):
     return (f"    upstream {name} {{\n{several}{sockets}{keep_alive}    }}\n"
             f"    server {{\n        listen 127.0.0.1:{port} backlog=4096;\n"
             f"        location / {{\n            fastcgi_pass {name};\n"
-            f"            fastcgi_keep_conn {'on' if keeps else 'off'};\n        }}\n    }}")
+            f"            fastcgi_keep_conn {'on' if keeps else 'off'};\n        }}\n"
+            f"        location = /status {{\n            fastcgi_pass {name};\n            fastcgi_keep_conn on;\n"
+            "            fastcgi_param REQUEST_METHOD $request_method;\n            fastcgi_param REQUEST_URI $request_uri;\n"
+            "            fastcgi_param LOCAL_NETWORK 1;\n        }\n    }")

@@ -38,6 +38,8 @@ EOF
         listen 127.0.0.1:$port;
         access_log $folder/access.log cloakroom;
         include cloakroom/server.conf;
+        set \$cloakroom_folder $root/nginx;
+        include cloakroom/status.conf;
     }
 }
 EOF

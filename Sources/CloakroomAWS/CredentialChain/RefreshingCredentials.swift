@@ -1,9 +1,9 @@
 import Synchronization
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// The worker's own credentials, got anew before they end.
@@ -62,6 +62,25 @@ package final class RefreshingCredentials: Sendable {
     func cached() -> Credentials? {
         let now = runtime.wallClock()
         return state.withLock { state in now < state.advisory ? state.held?.credentials : nil }
+    }
+
+    /// What is held now, without a request.
+    package struct Status: Sendable, Equatable {
+        /// `nil` before any were obtained.
+        package let provider: ProviderName?
+        /// `nil` for those that do not end.
+        package let expiration: Date?
+        /// Whether they may sign now.
+        package let isUsable: Bool
+    }
+
+    package var status: Status {
+        let now = runtime.wallClock()
+        return state.withLock { state in
+            Status(
+                provider: state.provider?.name, expiration: state.held?.credentials.expiration,
+                isUsable: state.usable(at: now) != nil)
+        }
     }
 
     /// - Throws: ``CredentialChainError`` when there are none, or none any more.

@@ -26,6 +26,7 @@ enum RequestEncoder {
         append("CONTENT_LENGTH", request.body.isEmpty ? "" : String(request.body.count), to: &pairs)
         append("CONTENT_TYPE", request.fields["content-type"] ?? "", to: &pairs)
         append("REMOTE_ADDR", "127.0.0.1", to: &pairs)
+        append("LOCAL_NETWORK", "1", to: &pairs)
         for field in request.fields {
             let name = field.name.uppercased()
             guard name != "CONTENT-TYPE", name != "CONTENT-LENGTH" else { continue }

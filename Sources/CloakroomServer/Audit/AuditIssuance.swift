@@ -24,6 +24,7 @@ extension AuditLog {
         package let subject: Subject
         package let tier: String?
         package let request: RequestID?
+        package let trace: TraceContext?
         /// The client as nginx saw it.
         package let address: String?
 
@@ -32,6 +33,7 @@ extension AuditLog {
             self.subject = subject
             self.tier = tier
             self.request = request.id
+            trace = request.trace
             address = request.peerAddress.flatMap { Self.isAddress($0) ? $0 : nil }
         }
 
@@ -59,6 +61,13 @@ extension AuditLog {
             if let request {
                 line.plainName("request")
                 line.plainString(count: 16) { $0.append(hexadecimal: request.value) }
+            }
+            if let trace {
+                line.plainName("trace")
+                line.plainString(count: 32) {
+                    $0.append(hexadecimal: trace.high)
+                    $0.append(hexadecimal: trace.low)
+                }
             }
             switch kind {
             case .credentials: line.members(#""kind":"credentials""#)

@@ -22,11 +22,15 @@ package final class Log {
     private let level: Settings.Log.Level
     private var start: LineStart
     private var line = LogLine()
+    private let now: @Sendable () -> Date
+    /// Of all levels, whichever are written.
+    private(set) var failures = RecentFailures()
 
     /// - Parameter sink: `nil` drops every line.
     package init(sink: LineSink?, level: Settings.Log.Level, now: @escaping @Sendable () -> Date = { Date() }) {
         self.sink = sink
         self.level = level
+        self.now = now
         start = LineStart(now: now)
     }
 
@@ -45,15 +49,25 @@ package final class Log {
     package func write(
         _ level: Settings.Log.Level, _ message: StaticString, _ fields: @autoclosure () -> Fields
     ) {
+        if level >= .warning { failures.note(level, message, reason: nil, at: now()) }
         guard level >= self.level, sink != nil else { return }
         let fields = fields()
-        write(level, message) { $0.add(fields) }
+        put(level, message) { $0.add(fields) }
     }
 
     /// The same without a list of the fields, for the line that every request has.
     ///
-    /// - Parameter fields: writes them; called only when the line is written.
-    func write(_ level: Settings.Log.Level, _ message: StaticString, _ fields: (inout LogLine) -> Void) {
+    /// - Parameters:
+    ///   - reason: of a failure, from a closed set.
+    ///   - fields: writes them; called only when the line is written.
+    func write(
+        _ level: Settings.Log.Level, _ message: StaticString, reason: String? = nil, _ fields: (inout LogLine) -> Void
+    ) {
+        if level >= .warning { failures.note(level, message, reason: reason, at: now()) }
+        put(level, message, fields)
+    }
+
+    private func put(_ level: Settings.Log.Level, _ message: StaticString, _ fields: (inout LogLine) -> Void) {
         guard level >= self.level, let sink else { return }
         line.begin(start.text, level, message)
         fields(&line)

@@ -30,11 +30,25 @@ struct LogLine {
         }
     }
 
+    /// One that is there is true.
+    mutating func flag(_ name: StaticString) {
+        writer.plainName(name)
+        writer.bool(true)
+    }
+
     mutating func integer(_ name: StaticString, _ number: Int) { writer.member(name, number) }
 
     mutating func id(_ name: StaticString, _ id: RequestID) {
         writer.plainName(name)
         writer.plainString(count: 16) { $0.append(hexadecimal: id.value) }
+    }
+
+    mutating func trace(_ name: StaticString, _ trace: TraceContext) {
+        writer.plainName(name)
+        writer.plainString(count: 32) {
+            $0.append(hexadecimal: trace.high)
+            $0.append(hexadecimal: trace.low)
+        }
     }
 
     mutating func end() { writer.endObject() }

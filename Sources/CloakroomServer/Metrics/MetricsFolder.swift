@@ -12,7 +12,7 @@ package import CloakroomLoop
 /// where, so that what they counted goes on counting after an upgrade, and rates neither dip nor jump.
 @LoopActor
 package final class MetricsFolder {
-    private let path: String
+    let path: String
     /// By fingerprint: where our layout has the series of another, by their indices there; read once.
     private var translations: [String: [(from: Int, to: Int)]] = [:]
 
@@ -27,12 +27,16 @@ package final class MetricsFolder {
         worker: String, roles: [String] = [SessionRole.mainName]
     ) throws(SystemError) -> Metrics {
         let layout = MetricsLayout(roles: roles)
-        let name = String(worker.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
+        let name = Self.fileName(worker)
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let description = URL(fileURLWithPath: "\(path)/\(layout.fingerprint).layout")
         try? Data(layout.description.utf8).write(to: description, options: .atomic)
         let file = "\(path)/\(name)-\(layout.fingerprint)\(Self.ending)"
         return Metrics(layout: layout, row: try MappedCounters(path: file, count: layout.count))
+    }
+
+    static func fileName(_ worker: String) -> String {
+        String(worker.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
     }
 
     /// The rows of all workers, added up by series. Gauges are those of the workers with the same layout.

@@ -7,7 +7,10 @@ package import CloakroomLoop
 package final class ObjectQueue {
     private let limiter: CopyConcurrencyLimiter
     private var queue = FairQueue<ObjectBatch>()
-    private var running = 0
+    /// Objects on the way.
+    private(set) var running = 0
+    /// Objects of requests that are not on the way yet.
+    private(set) var waiting = 0
 
     /// - Parameter limiter: told of each attempt at S3 by the code that makes it.
     package init(_ limiter: CopyConcurrencyLimiter) { self.limiter = limiter }
@@ -19,6 +22,7 @@ package final class ObjectQueue {
     func perform(_ count: Int, _ work: @escaping @LoopActor (Int) async -> Void) async {
         guard count > 0 else { return }
         await withCheckedContinuation { continuation in
+            waiting += count
             queue.join(ObjectBatch(count: count, work, whenDone: continuation))
             start()
         }
@@ -36,6 +40,7 @@ package final class ObjectQueue {
     private func nextPosition(of batch: ObjectBatch) -> Int {
         defer { if batch.next < batch.count { queue.rejoin(batch) } }
         batch.next += 1
+        waiting -= 1
         return batch.next - 1
     }
 

@@ -29,7 +29,7 @@ extension CloakroomService {
             let permit = VendPermit(
                 subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
             let request = request.withoutContent
-            return .waiting { [self] in
+            return .waiting(for: .sts) { [self] in
                 let result = await vended(subject, grant, revokedBefore: revoked, permit)
                 return outcome(result, grant, of: subject, tier: tier, request, route, permit)
             }
@@ -109,7 +109,7 @@ extension CloakroomService {
                 if let refusal = entitlement.refusal(of: .renew) { return .answered(refused(refusal)) }
                 switch keys {
                 case .success(let keys):
-                    return .waiting { [self] in .answered(await renewed(keys, of: subject, route)) }
+                    return .waiting(for: .s3) { [self] in .answered(await renewed(keys, of: subject, route)) }
                 case .failure(let error): return .answered(.error(.invalidRequest, error.rawValue))
                 }
             }
@@ -281,9 +281,11 @@ final class VendPermit {
     /// Counts once, however often it is requested.
     func isGranted() async -> Bool {
         if let limited { return limited.decision.isAllowed }
+        let begin = Monotonic.now
         let decision = await limiter.count(.vend, for: subject, by: terms)
         metrics.limited(.vend, decision, by: terms)
-        limited = RouteResponse.Limited(terms: terms, decision: decision)
+        limited = RouteResponse.Limited(
+            terms: terms, decision: decision, nanoseconds: Monotonic.now &- begin)
         return decision.isAllowed
     }
 

@@ -153,7 +153,9 @@ extension RequestOutcome {
     fileprivate static func asking(
         _ work: @escaping @LoopActor @Sendable () async throws(AWSError) -> RequestOutcome
     ) -> RequestOutcome {
-        .waiting { do throws(AWSError) { return try await work() } catch { return .answered(RouteResponse(error)) } }
+        .waiting(for: .s3) {
+            do throws(AWSError) { return try await work() } catch { return .answered(RouteResponse(error)) }
+        }
     }
 }
 

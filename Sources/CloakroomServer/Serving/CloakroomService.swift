@@ -30,6 +30,7 @@ package final class CloakroomService {
         package var metrics: Metrics
         package var metricsFolder: MetricsFolder?
         package var readiness: Readiness
+        package var status: StatusBoard
         /// The wall clock; subscriptions end by it.
         package var now: @Sendable () -> Date
 
@@ -37,7 +38,8 @@ package final class CloakroomService {
             settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
             limiter: RateLimiter, vendor: Vendor, renewer: Renewer, releaser: Releaser? = nil, uploader: Uploader,
             audit: AuditLog, log: Log,
-            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, now: @escaping @Sendable () -> Date
+            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, status: StatusBoard,
+            now: @escaping @Sendable () -> Date
         ) {
             self.settings = settings
             self.authenticator = authenticator
@@ -53,6 +55,7 @@ package final class CloakroomService {
             self.metrics = metrics
             self.metricsFolder = metricsFolder
             self.readiness = readiness
+            self.status = status
             self.now = now
         }
     }
@@ -61,12 +64,17 @@ package final class CloakroomService {
     let admissions: Admissions
     /// The limit of an issuer's notifications: the same for all tiers.
     let notificationTerms: RateLimitPolicy
+    let inFlight: RequestsInFlight
+    /// From when on a request counts as slow.
+    let slowNanoseconds: UInt64?
     private let routes = RouteTable()
     private var ids = RequestIDs()
     private var crowds = AddressCrowds()
 
-    package init(_ dependencies: Dependencies) {
+    package init(_ dependencies: Dependencies, inFlight: RequestsInFlight = RequestsInFlight()) {
         self.dependencies = dependencies
+        self.inFlight = inFlight
+        slowNanoseconds = dependencies.settings.log.slowRequest?.nanoseconds
         admissions = Admissions(
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),
             settings: dependencies.settings.entitlements, now: dependencies.now)
@@ -143,6 +151,7 @@ package final class CloakroomService {
         case .health: return .done(Self.healthy)
         case .readiness: return .done(dependencies.readiness.answer)
         case .metrics: return .done(metrics())
+        case .status: return .done(request.isFromLocalNetwork ? dependencies.status.response() : .notFromLocalNetwork)
         }
     }
 

@@ -24,6 +24,12 @@ package final class Readiness {
 
     package var isReady: Bool { faults.isEmpty && localChecks.allSatisfy { $0.fault() == nil } }
 
+    /// What is not usable now, in words, by dependency.
+    var currentFaults: [(name: String, fault: String)] {
+        localChecks.compactMap { check in check.fault().map { (check.name, $0) } }
+            + probes.compactMap { probe in faults[probe.name].map { (probe.name, $0) } }
+    }
+
     /// Probes until the task is cancelled: often while something is wrong, seldom when all is well.
     ///
     /// A connection that is still being made at the first look is no fault to report yet.

@@ -12,20 +12,38 @@ package final class RedisHealth {
     private let log: Log
     private var refusal: RedisSelfTest.Refusal?
     private var isChecking = false
+    /// Of one step of the last self-test, on average; `nil` before the first, and when Redis did not respond.
+    private(set) var roundTrip: Duration?
+    private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Called with the error of a command that Redis refused.
     package var onRefusal: (@LoopActor (RedisError) -> Void)?
 
-    package init(redis: any RedisClient, selfTest: RedisSelfTest, log: Log) {
+    package init(
+        redis: any RedisClient, selfTest: RedisSelfTest, log: Log,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.redis = redis
         self.selfTest = selfTest
         self.log = log
+        self.now = now
     }
 
     /// In words, beginning with Redis' own word for it; `nil` when all is well.
     package var fault: String? {
         guard redis.isReady else { return redis.refusal?.sentence ?? "no connection" }
         return refusal?.error.sentence
+    }
+
+    /// What the server was at the last self-test, by what it did: a replica takes no writes.
+    enum Role: String { case primary, replica, unknown }
+
+    var role: Role {
+        guard redis.isReady, roundTrip != nil else { return .unknown }
+        switch refusal?.error.code {
+        case "READONLY", "MASTERDOWN": return .replica
+        default: return .primary
+        }
     }
 
     /// Takes note that a request was not served.
@@ -56,7 +74,15 @@ package final class RedisHealth {
 
     private func check() async {
         let found: RedisSelfTest.Refusal?
-        do throws(RedisError) { found = try await selfTest.run(on: redis) } catch { return }
+        let start = now()
+        do throws(RedisError) { found = try await selfTest.run(on: redis) } catch {
+            roundTrip = nil
+            return
+        }
+        // A refusal ends the test early.
+        if found == nil || roundTrip == nil {
+            roundTrip = start.duration(to: now()) / (found == nil ? selfTest.count : 1)
+        }
         if let found { onRefusal?(found.error) }
         guard found != refusal else { return }
         refusal = found
@@ -138,6 +164,9 @@ package struct RedisSelfTest: Sendable {
     }
 
     private let steps: [Probe]
+
+    /// How many round trips it is.
+    var count: Int { steps.count }
 
     /// - Parameter name: of no other process.
     @LoopActor

@@ -34,8 +34,8 @@ enum RequestOutcome {
     case answered(RouteResponse)
     /// The response leaves when the line that tells of it is written; without the line nothing is issued.
     case issued(AuditLog.Issuance, RouteResponse)
-    /// STS or S3 has to be called first.
-    case waiting(@LoopActor @Sendable () async -> RequestOutcome)
+    /// STS or S3 has to be called first; which of them, the line of a slow request says.
+    case waiting(for: UpstreamLabel, @LoopActor @Sendable () async -> RequestOutcome)
 }
 
 /// One request on its way to its response: the caller is counted, what may be done is done, one line is logged.
@@ -50,6 +50,7 @@ final class RequestPipeline {
     private let route: Route?
     private let label: RouteLabel
     private let start: UInt64
+    private var waits = RequestWaits()
     private let service: CloakroomService
     private let respond: CloakroomService.Responder
 
@@ -66,19 +67,28 @@ final class RequestPipeline {
         self.start = start
         self.service = service
         self.respond = respond
+        service.inFlight.begin(label)
     }
 
     func run(_ step: RequestStep) {
         switch step {
         case .done(let answer): finish(answer)
         case .work(let subject, let plan): count(plan, for: subject)
-        case .waiting(let next): LoopActor.spawn { [self] in run(await next()) }
+        case .waiting(let next):
+            LoopActor.spawn { [self] in
+                let begin = Monotonic.now
+                let next = await next()
+                waits.keys += Monotonic.now &- begin
+                run(next)
+            }
         }
     }
 
     /// May the subject do it, and once more? Then the work; the response tells what is left.
     private func count(_ plan: RequestPlan, for subject: Subject) {
+        let begin = Monotonic.now
         service.admissions.admit(plan.cost, subject) { [self] admission in
+            waits.redis += Monotonic.now &- begin
             let counted = Counted(subject: subject, admission: admission)
             let decision = admission.decision
             service.dependencies.metrics.limited(plan.cost, decision, by: admission.terms)
@@ -107,10 +117,18 @@ final class RequestPipeline {
         switch consume outcome {
         case .answered(let answer): finish(answer, counted)
         case .issued(let issue, let answer):
+            let begin = Monotonic.now
             service.dependencies.audit.record(issue) { [self] isKept in
+                waits.audit += Monotonic.now &- begin
                 finish(isKept ? issued(issue, answer) : notIssued(), counted)
             }
-        case .waiting(let next): LoopActor.spawn { [self] in complete(await next(), counted) }
+        case .waiting(let upstream, let next):
+            LoopActor.spawn { [self] in
+                let begin = Monotonic.now
+                let outcome = await next()
+                waits.add(Monotonic.now &- begin, to: upstream)
+                complete(outcome, counted)
+            }
         }
     }
 
@@ -129,6 +147,7 @@ final class RequestPipeline {
     private func finish(_ answer: consuming RouteResponse, _ counted: Counted) {
         let admission = counted.admission
         let limited = answer.limited
+        if let limited { waits.counted(limited.nanoseconds) }
         answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? admission.decision)
         answer.user = counted.subject.userID.text
         finish(answer)
@@ -137,27 +156,30 @@ final class RequestPipeline {
     private func finish(_ answer: RouteResponse) {
         let nanoseconds = Monotonic.now &- start
         service.dependencies.metrics.answered(label, status: answer.response.status, nanoseconds: nanoseconds)
+        service.inFlight.end(label)
         record(answer, nanoseconds)
         respond(answer.response)
     }
 
     private func record(_ answer: RouteResponse, _ nanoseconds: UInt64) {
         let status = answer.response.status
-        service.dependencies.log.write(Self.level(status, route), "request") { line in
+        service.dependencies.log.write(Self.level(status, route), "request", reason: answer.reason) { line in
             line.text("route", route?.rawValue ?? "unknown")
             line.text("method", request.method)
             line.integer("status", status)
             line.integer("milliseconds", Int(nanoseconds / 1_000_000))
             if let id = request.id { line.id("request", id) }
+            if let trace = request.trace { line.trace("trace", trace) }
             if let user = answer.user { line.text("user", user) }
             if let reason = answer.reason { line.text("reason", reason) }
+            if let limit = service.slowNanoseconds, nanoseconds >= limit { waits.write(to: &line) }
         }
     }
 
     private static func level(_ status: Int, _ route: Route?) -> Settings.Log.Level {
         switch (status, route) {
         case (500, _): .error
-        case (503, .readiness), (_, .health), (_, .metrics): .debug
+        case (503, .readiness), (_, .health), (_, .metrics), (_, .status): .debug
         case (503, _): .warning
         default: .info
         }

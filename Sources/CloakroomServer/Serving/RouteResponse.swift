@@ -14,10 +14,13 @@ struct RouteResponse {
     final class Limited: Sendable {
         let terms: RateLimitPolicy
         let decision: RateLimitDecision
+        /// How long it took to make it.
+        let nanoseconds: UInt64
 
-        init(terms: RateLimitPolicy, decision: RateLimitDecision) {
+        init(terms: RateLimitPolicy, decision: RateLimitDecision, nanoseconds: UInt64) {
             self.terms = terms
             self.decision = decision
+            self.nanoseconds = nanoseconds
         }
     }
 
@@ -42,6 +45,9 @@ struct RouteResponse {
 
     static let chatNotEnabled = error(
         .chatNotEnabled, "Images of chats are not set up here", reason: "uploads.chatKeyPrefix")
+
+    /// As nginx says it; the worker's own for an nginx whose files know no such route and pass everything on.
+    static let notFromLocalNetwork = error(.forbidden, "Only for local networks", reason: "LOCAL_NETWORK")
 
     static let notJSON = error(.contentTypeNotAllowed, "Content-Type must be application/json")
 

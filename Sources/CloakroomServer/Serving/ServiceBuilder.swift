@@ -22,6 +22,7 @@ package struct ServiceBuilder {
     package let identity: Identity
     package let redisHealth: RedisHealth
     package let s3: S3Client
+    package let status: StatusBoard
 
     /// - Parameter readiness: `nil` for that of Redis, the issuers' keys, the credentials, STS and S3.
     package init(
@@ -70,15 +71,31 @@ package struct ServiceBuilder {
             ) { object, deadline in await s3.release(object, chat.mode, deadline: deadline) }
         }
 
+        let vendor = Vendor(
+            roles: upstreams.roles, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
+            shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock)
+        let readiness =
+            readiness ?? Readiness(localChecks: Self.localChecks(health, identity), probes: upstreams.probes)
+        let inFlight = RequestsInFlight()
+        status = StatusBoard(
+            own: WorkerStatus(
+                .init(
+                    worker: dependencies.worker, process: dependencies.process, version: dependencies.version,
+                    metrics: metrics, inFlight: inFlight, redis: redis, servers: settings.redis.servers,
+                    redisHealth: health, roles: upstreams.roles,
+                    credentials: [(nil, dependencies.credentials)]
+                        + dependencies.roleCredentials.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+                    vendor: vendor, objects: queue, readiness: readiness, log: log, now: runtime.wallClock)),
+            folder: dependencies.metricsFolder?.path, name: dependencies.worker, process: dependencies.process,
+            now: runtime.wallClock)
+
         service = CloakroomService(
             .init(
                 settings: settings,
                 authenticator: identity.authenticator, sessions: identity.sessions,
                 users: UserRecords(redis: redis, keyPrefix: keyPrefix, now: runtime.wallClock),
                 limiter: limiter,
-                vendor: Vendor(
-                    roles: upstreams.roles, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
-                    shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock),
+                vendor: vendor,
                 renewer: Renewer(
                     settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, queue: queue,
                     now: runtime.wallClock),
@@ -91,9 +108,8 @@ package struct ServiceBuilder {
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
                     process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
                 log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
-                readiness: readiness
-                    ?? Readiness(localChecks: Self.localChecks(health, identity), probes: upstreams.probes),
-                now: runtime.wallClock))
+                readiness: readiness, status: status, now: runtime.wallClock),
+            inFlight: inFlight)
     }
 
     private static func localChecks(

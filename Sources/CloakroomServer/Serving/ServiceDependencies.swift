@@ -23,6 +23,8 @@ package struct ServiceDependencies {
     /// How the audit log and the metrics name the worker.
     package var worker: String
     package var process: Int
+    /// Of the program.
+    package var version = "unknown"
     /// For the names of new objects, and of what the self-test writes to Redis.
     package var randomBytes: @Sendable (Int) -> [UInt8] = CloakroomCrypto.randomBytes
     /// 16 hexadecimal digits for a new chain of audit lines.

@@ -14,6 +14,8 @@ extension Settings {
         package enum Level: String, Sendable, CaseIterable { case debug, info, warning, error }
 
         package var level: Level
+        /// From when on a request's line says what it waited for; `nil`: never.
+        package var slowRequest: Duration?
     }
 
     package struct Server: Sendable {
@@ -45,6 +47,9 @@ extension SettingsTable {
     struct Log: SettingsGroup {
         let level = SettingsKey(
             "log.level", .choice(of: Settings.Log.Level.self), default: .info, "The least level that is written.")
+        let slowRequestMilliseconds = SettingsKey(
+            "log.slowRequestMilliseconds", .integer(0...300_000), default: 1000,
+            "From when on the line of a request says how long it waited for Redis, STS and S3; 0: never.")
     }
 
     struct Server: SettingsGroup {
@@ -81,7 +86,10 @@ extension Settings.Audit {
 }
 
 extension Settings.Log {
-    init(_ values: SettingsValues<SettingsTable.Log>) { level = values.level }
+    init(_ values: SettingsValues<SettingsTable.Log>) {
+        level = values.level
+        slowRequest = values.slowRequestMilliseconds == 0 ? nil : .milliseconds(values.slowRequestMilliseconds)
+    }
 }
 
 extension Settings.Server {

@@ -48,6 +48,10 @@ final class CredentialCache {
         self.now = now
     }
 
+    var count: Int { held.count }
+    /// Calls of STS that have not ended.
+    var callCount: Int { calls.count }
+
     /// What is held and may still be handed out.
     func reusable(_ key: Key) -> VendedSession? {
         held.value(for: key) { $0.isReusable(at: now()) }

@@ -13,6 +13,23 @@ struct RoleBreaker {
     private var end: ContinuousClock.Instant?
     private var isProbing = false
 
+    /// What it does with the next call.
+    enum State: String {
+        case closed
+        /// No call is made.
+        case open
+        /// One call is let through.
+        case probing
+    }
+
+    /// Calls in a row without a response of use.
+    var failureCount: Int { failures }
+
+    func state(at now: ContinuousClock.Instant) -> State {
+        guard let end else { return .closed }
+        return now < end ? .open : .probing
+    }
+
     /// For how long no call is made; `nil` when one may be.
     func refusal(at now: ContinuousClock.Instant) -> Duration? {
         guard let end else { return nil }

@@ -22,6 +22,11 @@ package final class RoleClient {
         breaker = isAlone ? nil : RoleBreaker()
     }
 
+    /// `nil` where no other role needs protection.
+    var breakerStatus: (state: RoleBreaker.State, failures: Int)? {
+        breaker.map { ($0.state(at: now()), $0.failureCount) }
+    }
+
     /// Why no call is made now; `nil` when one may be.
     var refusal: STSError? {
         breaker?.refusal(at: now()).map { .unavailable(retryAfter: $0, code: "RolePaused") }

@@ -40,6 +40,9 @@ package final class Vendor {
             ? CredentialCache(capacity: settings.credentialCache.maximumEntries, now: now) : nil
     }
 
+    /// How many credentials are held, and how many calls for more are under way; `nil` without a cache.
+    var cacheStatus: (held: Int, calls: Int)? { cache.map { ($0.count, $0.callCount) } }
+
     /// What the subject has already, if that is fresh and was not revoked.
     ///
     /// - Parameter revokedBefore: credentials issued earlier are not handed out again.

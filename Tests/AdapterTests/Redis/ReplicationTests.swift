@@ -196,6 +196,8 @@ final class MovedRedis: RedisClient {
 
     var isReady: Bool { true }
     var refusal: RedisError? { nil }
+    var pendingCount: Int { 0 }
+    var currentServers: [RedisAddress] { [] }
     func settle(within limit: Duration) async {}
     func close() {}
 

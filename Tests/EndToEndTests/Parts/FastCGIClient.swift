@@ -45,6 +45,7 @@ final class FastCGIClient {
     private static func message(_ ask: TestRequest) -> FastCGIRequest {
         var variables = [
             ("REQUEST_METHOD", ask.method), ("REQUEST_URI", ask.target), ("REMOTE_ADDR", "127.0.0.1"),
+            ("LOCAL_NETWORK", "1"),
         ]
         if ask.fields["Content-Length"] == nil {
             variables.append(("CONTENT_LENGTH", ask.body.isEmpty ? "" : String(ask.body.count)))

@@ -5,6 +5,8 @@ import CloakroomRedis
 final class UnreachableRedis: RedisClient {
     let isReady = false
     let refusal: RedisError? = nil
+    let pendingCount = 0
+    let currentServers: [RedisAddress] = []
     var onRepeat: (@LoopActor () -> Void)?
 
     func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {

@@ -82,16 +82,25 @@ final class TestService {
             .token(subject: user, deviceID: nil, tier: tier, now: clock.now, lifetime: .seconds(86_400))
     }
 
-    /// - Parameter token: sent as bearer.
+    /// - Parameters:
+    ///   - token: sent as bearer.
+    ///   - trace: 32 hexadecimal digits.
+    ///   - isLocal: whether nginx says that it comes from a local network.
     /// - Returns: status, fields and body as they would stand in a message.
     func ask(
-        _ method: String, _ target: String, token: String? = nil, fields: HeaderFields = [:], body: String = ""
+        _ method: String, _ target: String, token: String? = nil, fields: HeaderFields = [:], body: String = "",
+        trace: String? = nil, isLocal: Bool = true
     ) async -> String {
         var fields = fields
         if let token { fields.add("Authorization", "Bearer \(token)") }
         var request = Request(method: method, target: target, fields: fields, body: Array(body.utf8))
         request.id = RequestID(0xABCD)
         request.peerAddress = "192.0.2.1"
+        request.isFromLocalNetwork = isLocal
+        if let trace {
+            var text = "00-\(trace)-00f067aa0ba902b7-01"
+            request.trace = text.withUTF8 { TraceContext($0.span) }
+        }
         let response = await withCheckedContinuation { waiter in
             service.respond(to: request) { waiter.resume(returning: $0) }
         }

@@ -1,0 +1,142 @@
+import CloakroomJSON
+package import CloakroomLoop
+import CloakroomWire
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where each worker of a host leaves its status once a second, so that any of them responds for all:
+/// `NAME-PROCESS-FINGERPRINT.status` in the folder of the counters.
+@LoopActor
+package final class StatusBoard {
+    /// What has not been written for so long is left out: a worker that was killed.
+    private static let lifetime: UInt64 = 30_000_000_000
+    /// After so long it is removed, too.
+    private static let removalAge: UInt64 = 3600 * 1_000_000_000
+    private static let interval: Duration = .seconds(1)
+    /// The largest response; workers beyond it are only counted.
+    static let maximumBytes = 900 << 10
+    private static let ending = ".status"
+
+    package let own: WorkerStatus
+    private let folder: String?
+    private let path: String?
+    private var report: MappedReport?
+    private var lastInstant: UInt64
+    private let fingerprint: String
+    private let now: @Sendable () -> Date
+
+    /// - Parameter folder: `nil` where each worker tells of itself alone.
+    init(own: WorkerStatus, folder: String?, name: String, process: Int, now: @escaping @Sendable () -> Date) {
+        self.own = own
+        self.now = now
+        fingerprint = own.layout.fingerprint
+        self.folder = folder
+        let name = "\(MetricsFolder.fileName(name))-\(process)-\(fingerprint)\(Self.ending)"
+        path = folder.map { "\($0)/\(name)" }
+        lastInstant = Monotonic.now
+        report = newReport()
+    }
+
+    /// `nil` where none can be: the worker tells of the others all the same.
+    private func newReport() -> MappedReport? {
+        path.flatMap {
+            try? MappedReport(path: $0, numbers: own.layout.count + 1, textBytes: WorkerStatus.maximumBytes)
+        }
+    }
+
+    /// Leaves the status once a second from now on.
+    package func start() {
+        publish()
+        EventPoller.shared.schedule(after: Self.interval) { [weak self] in self?.start() }
+    }
+
+    /// Takes it away, at the end of the worker.
+    package func remove() { report?.remove() }
+
+    private func publish() { _ = published(at: Monotonic.now) }
+
+    private func published(at instant: UInt64) -> (numbers: [UInt64], members: [UInt8]) {
+        // One that was stopped for so long may have been taken for dead.
+        if instant &- lastInstant >= Self.removalAge { report = newReport() }
+        lastInstant = instant
+        let (numbers, members) = own.report(at: instant)
+        report?.write(numbers, members, at: instant)
+        return (numbers, members)
+    }
+
+    private struct Entry {
+        let age: UInt64
+        let members: [UInt8]
+    }
+
+    /// All workers' as one object; its own is of this moment.
+    func response(at instant: UInt64 = Monotonic.now) -> RouteResponse {
+        let (numbers, members) = published(at: instant)
+        var minute = numbers
+        var entries = [Entry(age: 0, members: members)]
+        for entry in others(at: instant, &minute) { entries.append(entry) }
+        return .json(body(entries, minute))
+    }
+
+    /// - Parameter minute: what others of the same version counted is added to it.
+    private func others(at instant: UInt64, _ minute: inout [UInt64]) -> [Entry] {
+        guard let folder else { return [] }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        var entries: [Entry] = []
+        for name in names.sorted() where name.hasSuffix(Self.ending) {
+            let path = "\(folder)/\(name)"
+            guard path != self.path, let content = MappedReport.read(path) else { continue }
+            let age = instant - min(instant, content.instant)
+            guard age < Self.lifetime else {
+                if age >= Self.removalAge { try? FileManager.default.removeItem(atPath: path) }
+                continue
+            }
+            entries.append(Entry(age: age, members: content.text))
+            guard name.dropLast(Self.ending.count).hasSuffix(fingerprint), content.numbers.count == minute.count else {
+                continue
+            }
+            add(content.numbers, to: &minute)
+        }
+        return entries
+    }
+
+    /// All but the length of the time, which is that of the one who has counted for longest.
+    private func add(_ numbers: [UInt64], to minute: inout [UInt64]) {
+        let last = minute.count - 1
+        for index in 0..<last { minute[index] &+= numbers[index] }
+        minute[last] = max(minute[last], numbers[last])
+    }
+
+    private func body(_ entries: [Entry], _ minute: [UInt64]) -> [UInt8] {
+        var writer = JSONWriter(capacity: entries.reduce(1024) { $0 + $1.members.count + 32 })
+        writer.beginObject()
+        writer.member("time", now())
+        let milliseconds = minute.last ?? 0
+        writer.plainName("all")
+        writer.beginObject()
+        writer.member("workers", entries.count)
+        writer.counts(StatusCounts(own.layout, minute, nanoseconds: milliseconds * 1_000_000))
+        writer.endObject()
+        writer.plainName("workers")
+        writer.beginArray()
+        var omitted = 0
+        for entry in entries {
+            guard writer.bytes.count + entry.members.count < Self.maximumBytes else {
+                omitted += 1
+                continue
+            }
+            writer.beginObject()
+            writer.member("ageMilliseconds", Int(entry.age / 1_000_000))
+            writer.members(entry.members)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.member("omitted", omitted)
+        writer.endObject()
+        return writer.bytes
+    }
+}
