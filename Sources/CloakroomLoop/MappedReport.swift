@@ -32,10 +32,10 @@ import CloakroomCLinux
         _ = unsafe unlink(path)
         let file = try Descriptor(
             checking: unsafe cloakroom_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640))
-        guard ftruncate(file.raw, count * 8) == 0,
-            let address = unsafe cloakroom_map(count * 8, PROT_READ | PROT_WRITE, file.raw)
-        else {
-            let error = SystemError()
+        // With room for all of it: where the medium is full, a write into the mapping would end the process.
+        let full = posix_fallocate(file.raw, 0, count * 8)
+        guard full == 0, let address = unsafe cloakroom_map(count * 8, PROT_READ | PROT_WRITE, file.raw) else {
+            let error = full == 0 ? SystemError() : SystemError(code: full)
             _ = unsafe unlink(path)
             throw error
         }

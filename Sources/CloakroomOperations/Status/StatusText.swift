@@ -152,7 +152,7 @@ extension JSON.Object {
     fileprivate func word(_ name: String) -> String { self[name]?.string?.plain ?? "?" }
 
     fileprivate func time(_ name: String) -> String {
-        guard let microseconds = self[name]?.number else { return "-" }
+        guard let microseconds = self[name]?.number.map({ max(0, min($0, 1e15)) }) else { return "-" }
         switch microseconds {
         case ..<1000: return "\(Int(microseconds)) µs"
         case ..<1_000_000: return "\((microseconds / 1000).short) ms"
@@ -166,8 +166,9 @@ extension JSON.Object {
 extension Double {
     /// Three digits are enough.
     fileprivate var short: String {
-        let tenths = Int((self * 10).rounded())
-        return self >= 100 || tenths % 10 == 0 ? "\(Int(rounded()))" : "\(tenths / 10).\(tenths % 10)"
+        let value = max(-1e15, min(self, 1e15))
+        let tenths = Int((value * 10).rounded())
+        return value >= 100 || tenths % 10 == 0 ? "\(Int(value.rounded()))" : "\(tenths / 10).\(tenths % 10)"
     }
 }
 

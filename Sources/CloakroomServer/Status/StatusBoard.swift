@@ -38,7 +38,6 @@ package final class StatusBoard {
         let name = "\(MetricsFolder.fileName(name))-\(process)-\(fingerprint)\(Self.ending)"
         path = folder.map { "\($0)/\(name)" }
         lastInstant = Monotonic.now
-        report = newReport()
     }
 
     /// `nil` where none can be: the worker tells of the others all the same.
@@ -50,8 +49,14 @@ package final class StatusBoard {
 
     /// Leaves the status once a second from now on.
     package func start() {
+        removeRemains()
+        report = newReport()
+        publishRegularly()
+    }
+
+    private func publishRegularly() {
         publish()
-        EventPoller.shared.schedule(after: Self.interval) { [weak self] in self?.start() }
+        EventPoller.shared.schedule(after: Self.interval) { [weak self] in self?.publishRegularly() }
     }
 
     /// Takes it away, at the end of the worker.
@@ -82,15 +87,12 @@ package final class StatusBoard {
         return .json(body(entries, minute))
     }
 
-    /// - Parameter minute: what others of the same version counted is added to it.
+    /// - Parameter minute: what others with the same layout counted is added to it.
     private func others(at instant: UInt64, _ minute: inout [UInt64]) -> [Entry] {
-        guard let folder else { return [] }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         var entries: [Entry] = []
-        for name in names.sorted() where name.hasSuffix(Self.ending) {
-            let path = "\(folder)/\(name)"
-            guard path != self.path, let content = MappedReport.read(path) else { continue }
-            let age = instant - min(instant, content.instant)
+        for (name, path) in otherFiles() {
+            guard let content = MappedReport.read(path) else { continue }
+            let age = Self.age(of: content, at: instant)
             guard age < Self.lifetime else {
                 if age >= Self.removalAge { try? FileManager.default.removeItem(atPath: path) }
                 continue
@@ -102,6 +104,36 @@ package final class StatusBoard {
             add(content.numbers, to: &minute)
         }
         return entries
+    }
+
+    private func otherFiles() -> [(name: String, path: String)] {
+        guard let folder else { return [] }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted().filter { $0.hasSuffix(Self.ending) }.map { ($0, "\(folder)/\($0)") }.filter {
+            $0.1 != path
+        }
+    }
+
+    /// Of instants to come it is without end: the file is from before the system was started anew, which sets them back.
+    private static func age(of content: MappedReport.Content, at instant: UInt64) -> UInt64 {
+        guard content.instant <= instant &+ lifetime else { return .max }
+        return instant - min(instant, content.instant)
+    }
+
+    /// What workers left that were killed: nobody may ask for the status for a long time, and files that were not written to
+    /// the end say nothing at all.
+    private func removeRemains() {
+        for (_, path) in otherFiles() {
+            if let content = MappedReport.read(path) ?? MappedReport.read(path) {
+                guard Self.age(of: content, at: Monotonic.now) >= Self.removalAge else { continue }
+            } else {
+                let made = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+                guard let made, now().timeIntervalSince(made) >= Double(Self.removalAge / 1_000_000_000) else {
+                    continue
+                }
+            }
+            try? FileManager.default.removeItem(atPath: path)
+        }
     }
 
     /// All but the length of the time, which is that of the one who has counted for longest.

@@ -119,6 +119,34 @@ struct StatusRouteTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test @LoopActor func `a worker that starts removes what killed ones left, and nothing else`() async throws {
+        let folder = try TemporaryFolder()
+        func report(_ name: String, at instant: UInt64?) throws -> MappedReport {
+            let report = try MappedReport(path: folder["\(name).status"], numbers: 1, textBytes: 16)
+            if let instant { report.write([], Array(#""process":2"#.utf8), at: instant) }
+            return report
+        }
+        let hours: UInt64 = 3600 * 1_000_000_000
+        let now = Monotonic.now
+        let reports = [
+            try report("running", at: now), try report("begins", at: nil), try report("never-written", at: nil),
+            // Of the time before the system was started anew.
+            try report("earlier-boot", at: now + 90 * 24 * hours),
+            // The system may not run for so long yet.
+            try report("stopped", at: now > 2 * hours ? now - 2 * hours : now + 2 * hours),
+        ]
+        for name in ["never-written", "running"] {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -7200)], ofItemAtPath: folder["\(name).status"])
+        }
+        let own = try board("unix:/1.sock", 1, folder)
+        own.start()
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".status") }
+        #expect(left.filter { !$0.hasPrefix("unix") }.sorted() == ["begins.status", "running.status"])
+        #expect(try object(own.response())["all"]?.object?["workers"]?.integer == 2)
+        withExtendedLifetime(reports) {}
+    }
+
     @Test @LoopActor func `one that drains is listed, and what it counted is its successor's`() async throws {
         let folder = try TemporaryFolder()
         let (old, new) = (try board("unix:/1.sock", 1, folder), try board("unix:/1.sock", 2, folder))

@@ -74,4 +74,14 @@ struct StatusTextTests {
         let status = try #require(StatusText(Array(#"{"all":{},"workers":[{},1]}"#.utf8), now: Self.now))
         #expect(status.text.hasPrefix("all       0 workers"))
     }
+
+    /// The response may be another program's.
+    @Test(arguments: ["1e300", "-1e300", "9223372036854775807"])
+    func `numbers without measure are shown, whatever they are`(number: String) throws {
+        let text = """
+            {"all":{"minute":{"requests":\(number),"milliseconds":1,"p50Microseconds":\(number),"p99Microseconds":\(number)}},
+             "workers":[]}
+            """
+        #expect(try #require(StatusText(Array(text.utf8), now: Self.now)).text.hasPrefix("all "))
+    }
 }
