@@ -112,7 +112,7 @@ build_worker() {
 
 # build_release_worker: as build_worker; a debug build in CLOAKROOM_WORKER, which loads the toolchain's libraries, is not taken.
 build_release_worker() {
-    if [[ -n $CLOAKROOM_WORKER ]] && ldd "$CLOAKROOM_WORKER" | grep -q libswift; then CLOAKROOM_WORKER=''; fi
+    [[ -z $CLOAKROOM_WORKER || $(ldd "$CLOAKROOM_WORKER") != *libswift* ]] || CLOAKROOM_WORKER=''
     [[ -n $CLOAKROOM_WORKER ]] || need_swift
     build_worker
     export CLOAKROOM_WORKER
