@@ -22,18 +22,22 @@ need_root() {
     [[ ! -e $root_folder ]] || return 0
     ((EUID == 0)) || die "--in makes a root file system and enters it: run it as root"
     need_packages mmdebstrap curl
+    mkdir -p "$state/roots"
     curl -sfI -m 20 -o /dev/null "$mirror/dists/$name/Release" || return 1
     if [[ $name == noble ]]; then
-        need_packages ubuntu-keyring
-        options+=("--components=main,universe" --keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg)
+        # Debian 12 has no package of Ubuntu's keys; this is Ubuntu's own, by its digest.
+        curl -sf -m 60 -o "$state/roots/keys.deb" "$mirror/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb" || return 1
+        sha256sum --quiet --check <<<"36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8  $state/roots/keys.deb" \
+            || die "Ubuntu's keys are not those that are expected: $state/roots/keys.deb"
+        dpkg-deb -x "$state/roots/keys.deb" "$state/roots/keys"
+        options+=("--components=main,universe" "--keyring=$state/roots/keys/usr/share/keyrings/ubuntu-archive-keyring.gpg")
     fi
     say "making $name in $root_folder (about 1 GB with what the tests need)"
     partial=$root_folder.partial
     rm -rf --one-file-system "$partial"
-    mkdir -p "$state/roots"
     # What Swift's toolchain needs from the system: https://www.swift.org/install/linux/
     mmdebstrap --variant=minbase "${options[@]}" \
-        --include=ca-certificates,procps,git,tzdata,binutils,gcc,g++,libc6-dev,libedit2,libxml2,libsqlite3-0,libncurses6,zlib1g-dev \
+        --include=apt,ca-certificates,procps,git,tzdata,binutils,gcc,g++,libc6-dev,libedit2,libxml2,libsqlite3-0,libncurses6,zlib1g-dev \
         "$name" "$partial" "$mirror" >"$log" 2>&1 </dev/null || {
         tail -n 20 "$log" >&2
         die "mmdebstrap could not make $name; the whole story: $log"
