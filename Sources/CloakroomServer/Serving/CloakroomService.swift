@@ -70,9 +70,9 @@ package final class CloakroomService {
     private let routes = RouteTable()
     private var ids = RequestIDs()
 
-    package init(_ dependencies: Dependencies, inFlight: RequestsInFlight = RequestsInFlight()) {
+    package init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
-        self.inFlight = inFlight
+        inFlight = dependencies.metrics.inFlight
         slowNanoseconds = dependencies.settings.log.slowRequest?.nanoseconds
         admissions = Admissions(
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),
