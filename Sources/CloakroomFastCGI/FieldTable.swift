@@ -24,14 +24,15 @@ package struct FieldTable: Sendable {
         want("REQUEST_URI", .target)
         want("REQUEST_ID", .id)
         want("REMOTE_ADDR", .peer)
-        want("HTTP_TRACEPARENT", .trace)
-        want("LOCAL_NETWORK", .network)
         for name in names {
             let upper = name.uppercased().replacing("-", with: "_")
             // CGI gives these two without the prefix (RFC 3875 §4.1).
             let isPlain = upper == "CONTENT_TYPE" || upper == "CONTENT_LENGTH"
             want(isPlain ? upper : "HTTP_" + upper, .field, name)
         }
+        // Last, for most requests have neither.
+        want("HTTP_TRACEPARENT", .trace)
+        want("LOCAL_NETWORK", .network)
     }
 
     private mutating func want(_ variable: String, _ meaning: Meaning, _ name: String = "") {

@@ -1,7 +1,9 @@
 /// Which trace a request belongs to, as its `traceparent` says.
 ///
+/// An object, for few requests have one and all are copied.
+///
 /// Source: W3C Recommendation "Trace Context", §3.2.
-package struct TraceContext: Sendable, Equatable {
+package final class TraceContext: Sendable, Equatable {
     /// The first and the last 16 of 32 hexadecimal digits; not both 0.
     package let high: UInt64
     package let low: UInt64
@@ -24,6 +26,10 @@ package struct TraceContext: Sendable, Equatable {
         else { return nil }
         (self.high, self.low, self.parent) = (high, low, parent)
         isSampled = flags & 1 == 1
+    }
+
+    package static func == (left: TraceContext, right: TraceContext) -> Bool {
+        (left.high, left.low, left.parent, left.isSampled) == (right.high, right.low, right.parent, right.isSampled)
     }
 
     private static let dash = UInt8(ascii: "-")

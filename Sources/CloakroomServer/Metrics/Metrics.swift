@@ -7,6 +7,7 @@ package import CloakroomRedis
 package final class Metrics {
     let layout: MetricsLayout
     let row: MappedCounters
+    let inFlight: RequestsInFlight
 
     /// In a row that is not shared.
     ///
@@ -17,9 +18,10 @@ package final class Metrics {
     }
 
     /// - Parameter row: at least as long as the layout.
-    init(layout: MetricsLayout, row: MappedCounters) {
+    init(layout: MetricsLayout, row: MappedCounters) throws(SystemError) {
         self.layout = layout
         self.row = row
+        inFlight = try RequestsInFlight()
         count(layout.starts)
     }
 

@@ -32,7 +32,7 @@ package final class MetricsFolder {
         let description = URL(fileURLWithPath: "\(path)/\(layout.fingerprint).layout")
         try? Data(layout.description.utf8).write(to: description, options: .atomic)
         let file = "\(path)/\(name)-\(layout.fingerprint)\(Self.ending)"
-        return Metrics(layout: layout, row: try MappedCounters(path: file, count: layout.count))
+        return try Metrics(layout: layout, row: MappedCounters(path: file, count: layout.count))
     }
 
     static func fileName(_ worker: String) -> String {

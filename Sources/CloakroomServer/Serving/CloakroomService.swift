@@ -71,9 +71,9 @@ package final class CloakroomService {
     private var ids = RequestIDs()
     private var crowds = AddressCrowds()
 
-    package init(_ dependencies: Dependencies, inFlight: RequestsInFlight = RequestsInFlight()) {
+    package init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
-        self.inFlight = inFlight
+        inFlight = dependencies.metrics.inFlight
         slowNanoseconds = dependencies.settings.log.slowRequest?.nanoseconds
         admissions = Admissions(
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),

@@ -76,12 +76,11 @@ package struct ServiceBuilder {
             shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock)
         let readiness =
             readiness ?? Readiness(localChecks: Self.localChecks(health, identity), probes: upstreams.probes)
-        let inFlight = RequestsInFlight()
         status = StatusBoard(
             own: WorkerStatus(
                 .init(
                     worker: dependencies.worker, process: dependencies.process, version: dependencies.version,
-                    metrics: metrics, inFlight: inFlight, redis: redis, servers: settings.redis.servers,
+                    metrics: metrics, redis: redis, servers: settings.redis.servers,
                     redisHealth: health, roles: upstreams.roles,
                     credentials: [(nil, dependencies.credentials)]
                         + dependencies.roleCredentials.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
@@ -108,8 +107,7 @@ package struct ServiceBuilder {
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
                     process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
                 log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
-                readiness: readiness, status: status, now: runtime.wallClock),
-            inFlight: inFlight)
+                readiness: readiness, status: status, now: runtime.wallClock))
     }
 
     private static func localChecks(

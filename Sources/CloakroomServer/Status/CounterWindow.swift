@@ -64,3 +64,22 @@ extension MetricsLayout {
         return Int(bounds[bounds.count - 1] * 1e6)
     }
 }
+
+// Not isolated: a closure of a loop's function that runs for each counter would look for its executor as often.
+
+extension MappedCounters {
+    /// Their values now.
+    func first(_ count: Int) -> [UInt64] {
+        var values: [UInt64] = []
+        values.reserveCapacity(count)
+        for index in 0..<count { values.append(self[index]) }
+        return values
+    }
+}
+
+extension MetricsLayout {
+    /// Whether a histogram counted anything.
+    func hasDurations(at base: Int, in values: [UInt64]) -> Bool {
+        values[base...base + Self.bounds.count].contains { $0 > 0 }
+    }
+}

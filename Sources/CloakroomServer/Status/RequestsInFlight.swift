@@ -1,14 +1,16 @@
-package import CloakroomLoop
+import CloakroomLoop
 
 /// How many requests of each route have no response yet.
-@LoopActor
-package final class RequestsInFlight {
-    package init() {}
+///
+/// The counters are this process's own: what one has begun that was killed is no longer under way. They take fewer
+/// instructions than an array, whose every change is checked for another at the same time.
+struct RequestsInFlight {
+    private let counters: MappedCounters
 
-    private var counts = [Int](repeating: 0, count: RouteLabel.allCases.count)
+    init() throws(SystemError) { counters = try .anonymous(count: RouteLabel.allCases.count) }
 
-    func begin(_ route: RouteLabel) { counts[route.index] += 1 }
-    func end(_ route: RouteLabel) { counts[route.index] -= 1 }
+    func begin(_ route: RouteLabel) { counters.add(1, at: route.index) }
+    func end(_ route: RouteLabel) { counters.add(.max, at: route.index) }
 
-    subscript(route: RouteLabel) -> Int { counts[route.index] }
+    subscript(route: RouteLabel) -> Int { Int(truncatingIfNeeded: counters[route.index]) }
 }

@@ -151,7 +151,7 @@ package final class StatusBoard {
         writer.plainName("all")
         writer.beginObject()
         writer.member("workers", entries.count)
-        writer.counts(StatusCounts(own.layout, minute, nanoseconds: milliseconds * 1_000_000))
+        writer.counts(own.counts(minute, nanoseconds: milliseconds * 1_000_000))
         writer.endObject()
         writer.plainName("workers")
         writer.beginArray()

@@ -21,7 +21,6 @@ package final class WorkerStatus {
         let process: Int
         let version: String
         let metrics: Metrics
-        let inFlight: RequestsInFlight
         let redis: any RedisClient
         let servers: Settings.Redis.Servers
         let redisHealth: RedisHealth
@@ -40,31 +39,50 @@ package final class WorkerStatus {
     private static let maximumListed = 16
 
     private let parts: Parts
-    private let start: Date
+    /// The members that never change.
+    private let identity: [UInt8]
     private var window = CounterWindow()
+    private let places: StatusPlaces
+    /// Looked at every few seconds: both readings are system calls.
+    private var memory = (resident: 0, heap: 0)
+    private var memoryDue: UInt64 = 0
     /// Set when the worker takes no more requests.
     package var isDraining = false
 
     init(_ parts: Parts) {
         self.parts = parts
-        start = parts.now()
+        places = StatusPlaces(parts.metrics.layout)
+        var writer = JSONWriter()
+        writer.text("worker", parts.worker)
+        writer.member("process", parts.process)
+        writer.text("version", parts.version)
+        writer.member("since", parts.now())
+        identity = writer.bytes
     }
 
     var layout: MetricsLayout { parts.metrics.layout }
+
+    /// Of workers with the same layout together.
+    func counts(_ minute: [UInt64], nanoseconds: UInt64) -> StatusCounts {
+        StatusCounts(places, minute, nanoseconds: nanoseconds)
+    }
 
     /// - Returns: what was counted in about the last minute, by the indices of the layout, with its length in milliseconds
     ///   behind that, or nothing but zeros while it drains: its successor counts in the same row; and the members of the
     ///   object.
     func report(at instant: UInt64 = Monotonic.now) -> (numbers: [UInt64], members: [UInt8]) {
-        let row = parts.metrics.row
-        let values = (0..<layout.count).map { row[$0] }
+        let values = parts.metrics.row.first(layout.count)
         window.note(values, at: instant)
         let (minute, nanoseconds) = window.counted(values, at: instant)
         var writer = JSONWriter(capacity: 4096)
         writer.beginObject()
+        if instant >= memoryDue {
+            memory = (HeapTrimming.residentBytes, HeapTrimming.use.used)
+            memoryDue = instant + CounterWindow.step
+        }
         writeProcess(&writer)
         writer.member("inFlight", inFlight)
-        writer.counts(StatusCounts(layout, minute, nanoseconds: nanoseconds))
+        writer.counts(StatusCounts(places, minute, nanoseconds: nanoseconds))
         writeRoutes(minute, &writer)
         writeRedis(&writer)
         writeBreakers(&writer)
@@ -81,19 +99,15 @@ package final class WorkerStatus {
         )
     }
 
-    private var inFlight: Int { RouteLabel.forApps.reduce(0) { $0 + parts.inFlight[$1] } }
+    private var inFlight: Int { RouteLabel.forApps.reduce(0) { $0 + parts.metrics.inFlight[$1] } }
 
     private func writeProcess(_ writer: inout JSONWriter) {
-        writer.text("worker", parts.worker)
-        writer.member("process", parts.process)
-        writer.text("version", parts.version)
-        writer.member("since", start)
+        writer.members(identity)
         writer.flag("draining", isDraining)
         writer.plainName("memory")
         writer.beginObject()
-        let use = HeapTrimming.use
-        writer.member("residentBytes", HeapTrimming.residentBytes)
-        writer.member("heapBytes", use.used)
+        writer.member("residentBytes", memory.resident)
+        writer.member("heapBytes", memory.heap)
         writer.endObject()
     }
 
@@ -101,10 +115,10 @@ package final class WorkerStatus {
     private func writeRoutes(_ minute: [UInt64], _ writer: inout JSONWriter) {
         writer.plainName("routes")
         writer.beginArray()
-        for route in RouteLabel.allCases {
-            let counts = StatusCounts.Route(layout, minute, route)
-            let inFlight = parts.inFlight[route]
-            guard counts.durations.count > 0 || inFlight > 0 else { continue }
+        for (route, place) in zip(RouteLabel.allCases, places.routes) {
+            let inFlight = parts.metrics.inFlight[route]
+            guard inFlight > 0 || layout.hasDurations(at: place.durations, in: minute) else { continue }
+            let counts = StatusCounts.Route(places, minute, place)
             writer.beginObject()
             writer.member("route", route.value)
             writer.member("inFlight", inFlight)
@@ -122,7 +136,7 @@ package final class WorkerStatus {
         writer.member("role", parts.redisHealth.role.rawValue)
         writer.plainName("servers")
         writer.beginArray()
-        for server in parts.redis.currentServers.prefix(Self.maximumListed) { writer.string("\(server)".cut) }
+        for server in parts.redis.currentServers.prefix(Self.maximumListed) { writer.string(server.description.cut) }
         writer.endArray()
         if let roundTrip = parts.redisHealth.roundTrip {
             writer.member("roundTripMicroseconds", Int(roundTrip.nanoseconds / 1000))
@@ -193,7 +207,8 @@ package final class WorkerStatus {
         for entry in parts.log.failures.entries.sorted(by: { $0.last > $1.last }) {
             writer.beginObject()
             writer.member("level", entry.level.rawValue)
-            writer.text("message", "\(entry.message)")
+            writer.plainName("message")
+            writer.plainString(entry.message)
             if let reason = entry.reason { writer.text("reason", reason) }
             writer.member("count", entry.count)
             writer.member("last", entry.last)
@@ -203,47 +218,76 @@ package final class WorkerStatus {
     }
 }
 
+/// Where in a row the counters stand that a status is made of: looked up once, for labels are found by comparing.
+struct StatusPlaces {
+    struct Route {
+        let durations: Int
+        /// Of status 500 and above.
+        let failures: [Int]
+    }
+
+    let layout: MetricsLayout
+    let routes: [Route]
+    /// Of these those that are not for monitoring.
+    let ofApps: [Route]
+    let upstreams: [(name: String, durations: Int, failures: [Int])]
+    let lookups: [Int]
+    let hits: [Int]
+
+    init(_ layout: MetricsLayout) {
+        self.layout = layout
+        func place(_ route: RouteLabel) -> Route {
+            Route(
+                durations: layout.requestDurations[route],
+                failures: [StatusLabel.internalError, .unavailable, .other].map { layout.requests[route, $0] })
+        }
+        routes = RouteLabel.allCases.map(place)
+        ofApps = RouteLabel.forApps.map(place)
+        upstreams = UpstreamLabel.allCases.map { upstream in
+            (
+                upstream.rawValue, layout.upstreamDurations[upstream],
+                [AttemptLabel.throttled, .transient].map { layout.upstreamAttempts[upstream, $0] }
+            )
+        }
+        lookups = CacheLabel.allCases.filter { $0 != .off }.map { layout.cache[$0] }
+        hits = [CacheLabel.hit, .joined, .shared].map { layout.cache[$0] }
+    }
+}
+
 /// The numbers of a minute that one worker has, or all together.
 struct StatusCounts {
     struct Route {
         let durations: MetricsLayout.Durations
-        /// Of status 500 and above.
         let failures: UInt64
 
-        init(_ layout: MetricsLayout, _ minute: [UInt64], _ route: RouteLabel) {
-            durations = layout.durations(at: [layout.requestDurations[route]], in: minute)
-            failures = StatusCounts.failures(layout, minute, [route])
+        init(_ places: StatusPlaces, _ minute: [UInt64], _ place: StatusPlaces.Route) {
+            durations = places.layout.durations(at: [place.durations], in: minute)
+            failures = StatusCounts.sum(place.failures, minute)
         }
     }
 
     let milliseconds: UInt64
     let requests: MetricsLayout.Durations
     let failures: UInt64
-    let upstreams: [(upstream: UpstreamLabel, durations: MetricsLayout.Durations, failures: UInt64)]
+    let upstreams: [(name: String, durations: MetricsLayout.Durations, failures: UInt64)]
     let lookups: UInt64
     let hits: UInt64
 
-    init(_ layout: MetricsLayout, _ minute: [UInt64], nanoseconds: UInt64) {
+    init(_ places: StatusPlaces, _ minute: [UInt64], nanoseconds: UInt64) {
         milliseconds = nanoseconds / 1_000_000
-        let routes = RouteLabel.forApps
-        requests = layout.durations(at: routes.map { layout.requestDurations[$0] }, in: minute)
-        failures = Self.failures(layout, minute, routes)
-        upstreams = UpstreamLabel.allCases.map { upstream in
-            let refused = [AttemptLabel.throttled, .transient].reduce(0) {
-                $0 + minute[layout.upstreamAttempts[upstream, $1]]
-            }
-            return (upstream, layout.durations(at: [layout.upstreamDurations[upstream]], in: minute), refused)
+        requests = places.layout.durations(at: places.ofApps.map(\.durations), in: minute)
+        failures = places.ofApps.reduce(0) { $0 + Self.sum($1.failures, minute) }
+        upstreams = places.upstreams.map { upstream in
+            (
+                upstream.name, places.layout.durations(at: [upstream.durations], in: minute),
+                Self.sum(upstream.failures, minute)
+            )
         }
-        let cache = CacheLabel.allCases.filter { $0 != .off }
-        lookups = cache.reduce(0) { $0 + minute[layout.cache[$1]] }
-        hits = [CacheLabel.hit, .joined, .shared].reduce(0) { $0 + minute[layout.cache[$1]] }
+        lookups = Self.sum(places.lookups, minute)
+        hits = Self.sum(places.hits, minute)
     }
 
-    private static func failures(_ layout: MetricsLayout, _ minute: [UInt64], _ routes: [RouteLabel]) -> UInt64 {
-        routes.reduce(0) { sum, route in
-            [StatusLabel.internalError, .unavailable, .other].reduce(sum) { $0 + minute[layout.requests[route, $1]] }
-        }
-    }
+    private static func sum(_ places: [Int], _ minute: [UInt64]) -> UInt64 { places.reduce(0) { $0 + minute[$1] } }
 }
 
 extension RouteLabel {
@@ -263,7 +307,7 @@ extension JSONWriter {
         member("failures", Int(counts.failures))
         endObject()
         for (upstream, durations, failures) in counts.upstreams {
-            name(upstream.rawValue)
+            name(upstream)
             beginObject()
             self.durations(durations, "attempts")
             member("failures", Int(failures))
@@ -298,13 +342,16 @@ extension JSONWriter {
 }
 
 extension String {
+    private static let maximumCharacters = 120
+
     /// 120 characters that JSON need not escape: so long a status cannot become longer than its place.
     fileprivate var cut: String {
-        String(
-            String.UnicodeScalarView(
-                unicodeScalars.prefix(120).filter {
-                    (0x20...0x7E).contains($0.value) && $0 != "\"" && $0 != "\\"
-                }))
+        guard utf8.count > Self.maximumCharacters || !utf8.allSatisfy(Self.isPlain) else { return self }
+        return String(decoding: utf8.lazy.filter(Self.isPlain).prefix(Self.maximumCharacters), as: UTF8.self)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 }
 
