@@ -60,7 +60,8 @@ package struct DoctorReport: Sendable {
     private func next(_ finding: Finding) -> String? { commands?.next(finding) }
 
     private static func lines(_ finding: Finding, next: String?) -> [String] {
-        let head = padded(finding.check.rawValue, checkWidth) + padded(finding.level.rawValue, levelWidth)
+        let head = [(finding.check.rawValue, checkWidth), (finding.level.rawValue, levelWidth)]
+            .map { $0.padding(to: $1 - 1) + " " }.joined()
         let margin = String(repeating: " ", count: checkWidth + levelWidth)
         var lines = wrapped(finding.found, after: head)
         if let why = finding.why { lines += wrapped(why, after: margin + "  why: ") }
@@ -68,10 +69,6 @@ package struct DoctorReport: Sendable {
         // A command stays on its line, to be copied.
         if let next { lines.append(margin + "  next: " + next.filter { !$0.isNewline }) }
         return lines
-    }
-
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.count))
     }
 
     /// What came from elsewhere has no say over the terminal: control characters become spaces.

@@ -120,7 +120,7 @@ package struct Canaries: Sendable, Equatable {
                 FailedCanary(
                     failure: .late,
                     text:
-                        "\(canary.name) is still there, \(LifecycleDescription.span(now.timeIntervalSince(expiration(canary)))) "
+                        "\(canary.name) is still there, \(TimeSpan.text(now.timeIntervalSince(expiration(canary)))) "
                         + "after its expiration"))
         }
         return findings
@@ -139,7 +139,7 @@ package struct Canaries: Sendable, Equatable {
     }
 
     private func early(_ canary: Canary, _ now: Date) -> FailedCanary {
-        let left = LifecycleDescription.span(expiration(canary).timeIntervalSince(now))
+        let left = TimeSpan.text(expiration(canary).timeIntervalSince(now))
         return FailedCanary(
             failure: canary.renewed == nil ? .early : .lost,
             text: "\(canary.name) is gone, \(left) before its expiration"

@@ -60,7 +60,7 @@ extension LifecycleValidation {
             return Check(
                 result: .untold, title: title,
                 detail:
-                    "\(first.wireText), which counts other days than those of \(LifecycleDescription.span(plan.clock.day)); "
+                    "\(first.wireText), which counts other days than those of \(TimeSpan.text(plan.clock.day)); "
                     + "it is not trusted")
         }
         guard first == expected else {

@@ -42,8 +42,8 @@ extension LifecycleValidation {
                 + "\(now.wireText).", "",
             "Objects expire \(LifecycleDescription.count(plan.days)) after they were last written, at the next midnight"
                 + (plan.clock.day == 86_400
-                    ? " in UTC" : ", of days that last \(LifecycleDescription.span(plan.clock.day))")
-                + "; up to \(LifecycleDescription.span(plan.grace / .seconds(1))) after that count as S3 taking its time.",
+                    ? " in UTC" : ", of days that last \(TimeSpan.text(plan.clock.day))")
+                + "; up to \(TimeSpan.text(plan.grace / .seconds(1))) after that count as S3 taking its time.",
             "",
             "| | What was to be shown | |", "| --- | --- | --- |",
         ]

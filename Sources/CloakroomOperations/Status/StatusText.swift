@@ -124,25 +124,18 @@ package struct StatusText {
         return rows.map { row in
             margin
                 + row.enumerated().map { column, text in
-                    column == row.count - 1
-                        ? text : text + String(repeating: " ", count: widths[column] - text.count)
+                    column == row.count - 1 ? text : text.padding(to: widths[column])
                 }.joined(separator: "  ")
         }.joined(separator: "\n")
     }
 
-    private func span(since text: String) -> String { date(text).map { span(now.timeIntervalSince($0)) } ?? "?" }
-    private func span(until text: String) -> String { date(text).map { span($0.timeIntervalSince(now)) } ?? "?" }
-    private func date(_ text: String) -> Date? { try? Date(text, strategy: .iso8601) }
-
-    private func span(_ seconds: TimeInterval) -> String {
-        let seconds = Int(max(0, min(seconds, 1e9)))
-        switch seconds {
-        case ..<120: return "\(seconds) s"
-        case ..<7200: return "\(seconds / 60) min"
-        case ..<172_800: return "\(seconds / 3600) h"
-        default: return "\(seconds / 86_400) days"
-        }
+    private func span(since text: String) -> String {
+        date(text).map { TimeSpan.text(now.timeIntervalSince($0)) } ?? "?"
     }
+    private func span(until text: String) -> String {
+        date(text).map { TimeSpan.text($0.timeIntervalSince(now)) } ?? "?"
+    }
+    private func date(_ text: String) -> Date? { try? Date(text, strategy: .iso8601) }
 }
 
 extension JSON.Object {

@@ -76,9 +76,3 @@ extension UserRecord {
         return all.compactMap { name, value in value.map { (name, $0) } }
     }
 }
-
-extension String {
-    fileprivate func padding(to width: Int) -> String {
-        utf8.count >= width ? self : self + String(repeating: " ", count: width - utf8.count)
-    }
-}

@@ -120,8 +120,8 @@ package final class StatusBoard {
         return instant - min(instant, content.instant)
     }
 
-    /// What workers left that were killed: nobody may ask for the status for a long time, and files that were not written to
-    /// the end say nothing at all.
+    /// Removes the files of workers that were killed: requests for the status, which do so too, may not come for a long time,
+    /// and to them a file that was never written is none.
     private func removeRemains() {
         for (_, path) in otherFiles() {
             if let content = MappedReport.read(path) ?? MappedReport.read(path) {

@@ -185,6 +185,6 @@ final class ValidationRun {
         let gone = validation.controls.count { $0.missed != nil }
         let end = validation.controlsExpire.map { ", at \($0.wireText)" } ?? ""
         return "waiting for \(what)\(end); \(gone) of \(validation.controls.count) are gone; next look in "
-            + LifecycleDescription.span(left)
+            + TimeSpan.text(left)
     }
 }

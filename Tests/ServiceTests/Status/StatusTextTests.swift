@@ -42,7 +42,7 @@ struct StatusTextTests {
                 S3        no attempts
                 cache     99.6 % of 3000 look-ups
 
-                unix:/w-1.sock  process 7, version 1.2.3, up 60 s, 4 in flight, 20 MiB
+                unix:/w-1.sock  process 7, version 1.2.3, up 1 min, 4 in flight, 20 MiB
                   route            now  minute  5xx  p50     p99
                   /v1/credentials  4    6000    3    900 µs  12.3 ms
                   Redis   primary, single, unix:/redis.sock, 210 µs, 2 pending
@@ -50,7 +50,7 @@ struct StatusTextTests {
                   S3      no attempts
                   cache   99.6 % of 3000 look-ups, 10 held
                   queues  50 objects wait, 64 of 64 on the way, 1 STS calls
-                  keys    instance, end in 3 h
+                  keys    instance, end in 3 h 30 min
 
                 unix:/w-2.sock  process 8, version 1.2.3, up 12 h, 0 in flight, 30 MiB, draining, silent for 7 s
                   Redis      not connected, sentinels, -, 0 pending
