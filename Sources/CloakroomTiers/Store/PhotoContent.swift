@@ -42,6 +42,8 @@ struct PhotoContent: Sendable, Equatable {
             try Self.checkUnchanged(source, file, before, self)
             guard PrivateFolder.sync(target) else { throw .file("sync", copy) }
         } catch {
+            // Empty first: a process that is being started may have the file open for a moment longer, and with it its room.
+            _ = ftruncate(target, 0)
             unlink(copy.path)
             throw error
         }

@@ -1,10 +1,11 @@
 import CloakroomKit
 import CloakroomKitTestSupport
 import CloakroomScriptedTier
-import CloakroomTiers
 import Foundation
 import Synchronization
 import Testing
+
+@testable import CloakroomTiers
 
 /// A disk that is full, or is about to be.
 @Suite(.serialized, .enabled(if: SmallDisk.isPossible)) struct FullDiskTests {
@@ -28,6 +29,36 @@ import Testing
         #expect(try await device.read(first) == photo)
         try await device.add("late", late)
         #expect(try await device.store.thumbnails().count == 2)
+    }
+
+    /// As a process has it that was being started while the file was open.
+    @Test func `a copy that does not fit takes no room, also while it is open elsewhere`() async throws {
+        let disk = try SmallDisk(byteCount: 8 << 20)
+        defer { disk.unmount() }
+        let photo = FileManager.default.temporaryDirectory.appendingPathComponent("cloakroom-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: photo) }
+        try Data(count: 64 << 20).write(to: photo)
+        let copy = disk.url.appendingPathComponent("copy")
+        // A thread of its own: the tests' threads may all be busy until the copy is gone.
+        let isOver = Mutex(false)
+        let held = Mutex<Int32>(-1)
+        let ended = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            while held.withLock({ $0 }) < 0, !isOver.withLock({ $0 }) {
+                held.withLock { $0 = open(copy.path, O_RDONLY | O_CLOEXEC) }
+            }
+            ended.signal()
+        }
+        for _ in 1...100 where held.withLock({ $0 }) < 0 {
+            #expect(
+                await CloakroomError.code { _ = try await PhotoContent(of: photo, copiedTo: copy) } == .diskFull)
+        }
+        isOver.withLock { $0 = true }
+        ended.wait()
+        let descriptor = held.withLock { $0 }
+        defer { close(descriptor) }
+        try #require(descriptor >= 0, "the copy was gone before it was opened, a hundred times")
+        #expect(try disk.freeBytes > 7 << 20)
     }
 
     @Test func `room is made also while the inbox does not fit on the disk`() async throws {
