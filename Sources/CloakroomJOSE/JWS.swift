@@ -3,6 +3,7 @@ import CloakroomJSON
 
 /// A JWS in compact serialisation (RFC 7515 §7.1), parsed and not yet verified.
 package struct JWS: Sendable {
+    /// Of a token in a header field, and wherever nothing else is said.
     package static let maximumByteCount = 8192
     private static let maximumKeyIDByteCount = 128
 
@@ -15,8 +16,8 @@ package struct JWS: Sendable {
     private let signature: [UInt8]
 
     /// - Throws: ``TokenError`` for every header that RFC 8725 tells us to refuse, with any signature.
-    package init(compact text: [UInt8]) throws(TokenError) {
-        guard text.count <= Self.maximumByteCount else { throw .tooLarge }
+    package init(compact text: [UInt8], maximumByteCount: Int = Self.maximumByteCount) throws(TokenError) {
+        guard text.count <= maximumByteCount else { throw .tooLarge }
         let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3,
             let header = Base64URL.decode(parts[0]),

@@ -69,6 +69,8 @@ package struct VerifiedToken: Sendable, Equatable {
     package let deviceID: String?
     package let tier: String?
     package let expiration: Date
+    /// The first of its audiences that its issuer may have.
+    package let audience: String
     /// All that it says.
     package let claims: Claims
 }
@@ -95,8 +97,10 @@ package struct TokenVerifier: Sendable {
     }
 
     /// Reads a token as far as that needs no key.
-    package func read(_ token: [UInt8]) throws(TokenError) -> UnverifiedToken {
-        let jws = try JWS(compact: token)
+    package func read(
+        _ token: [UInt8], maximumByteCount: Int = JWS.maximumByteCount
+    ) throws(TokenError) -> UnverifiedToken {
+        let jws = try JWS(compact: token, maximumByteCount: maximumByteCount)
         // The claim picks the rules only; nothing else of the payload counts before its signature holds.
         let claims = try Claims(jws.payload)
         let name = try claims.text("iss", maximumByteCount: 512, otherwise: .unknownIssuer)
@@ -111,7 +115,7 @@ package struct TokenVerifier: Sendable {
         let claims: Claims
         do throws(TokenError) { claims = try verifySignature(token, index) } catch {
             guard error == .unknownKey else { throw error }
-            try checkAudience(of: token, index)
+            _ = try audience(of: token, index)
             _ = try token.claims.checkTimes(now: now, leeway: leeway)
             throw error
         }
@@ -123,6 +127,7 @@ package struct TokenVerifier: Sendable {
             deviceID: try claims.optionalText(names.device, maximumByteCount: 255),
             tier: try claims.optionalText(names.tier, maximumByteCount: 64),
             expiration: expiration,
+            audience: try audience(of: token, index),
             claims: claims)
     }
 
@@ -134,13 +139,13 @@ package struct TokenVerifier: Sendable {
 
     private func verifySignature(_ token: UnverifiedToken, _ index: Int) throws(TokenError) -> Claims {
         try issuers[index].keys.verify(token.jws, allowed: issuers[index].algorithms)
-        try checkAudience(of: token, index)
+        _ = try audience(of: token, index)
         return token.claims
     }
 
-    private func checkAudience(of token: UnverifiedToken, _ index: Int) throws(TokenError) {
+    private func audience(of token: UnverifiedToken, _ index: Int) throws(TokenError) -> String {
         for name in try token.claims.audiences() {
-            for audience in issuers[index].audiences where audience.hasSameBytes(as: name) { return }
+            for audience in issuers[index].audiences where audience.hasSameBytes(as: name) { return audience }
         }
         throw .wrongAudience
     }

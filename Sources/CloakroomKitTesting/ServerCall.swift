@@ -119,7 +119,8 @@ private struct WorkerRoute {
         case .multipartUpload: .abortAssetUpload
         case .renewBatch, .renewOne: .renewAssets
         case .releaseBatch: .releaseImages
-        case .sessionKeys, .appleNotifications, .containerCredentials, .presignedPost, .health, .readiness, .metrics,
+        case .sessionKeys, .appleNotifications, .containerCredentials, .webIdentity, .presignedPost, .health,
+            .readiness, .metrics,
             .status:
             .unknown
         }

@@ -5,6 +5,8 @@ package enum Route: String, Sendable, CaseIterable {
     case sessionKeys = "/.well-known/jwks.json"
     case appleNotifications = "/api/v1/auth/apple/notifications"
     case containerCredentials = "/v1/credentials"
+    /// STS' own wire, for AWS SDKs: AssumeRoleWithWebIdentity.
+    case webIdentity = "/sts"
     case presignedUpload = "/v2/attachments/presigned"
     case presignedPost = "/v2/attachments/presigned-post"
     case multipartUploads = "/v2/uploads"
@@ -21,7 +23,8 @@ package enum Route: String, Sendable, CaseIterable {
 
     package var method: String {
         switch self {
-        case .stsToken, .session, .appleNotifications, .presignedPost, .multipartUploads, .multipartCompletion,
+        case .stsToken, .webIdentity, .session, .appleNotifications, .presignedPost, .multipartUploads,
+            .multipartCompletion,
             .renewBatch, .releaseBatch:
             "POST"
         case .renewOne: "PUT"

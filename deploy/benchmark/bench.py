@@ -22,6 +22,7 @@ import retention
 import sharing
 import statuses
 import tiers
+import wires
 from limits import BROUGHT_ALONG, NOT_IN_QUICK
 from processes import NotMeasured, memory_megabytes
 from scenarios import all_scenarios, rs256_scenarios
@@ -100,6 +101,7 @@ class Bench:
             self._try(self._cluster)
         if self._wants("clients"):
             self._try(self._crowds)
+            self._try(self._wires)
         if self._wants("load"):
             self._try(self._generator)
         if self._wants("operations"):
@@ -167,6 +169,11 @@ class Bench:
         values, notes = crowds.measure(self.parts, self.slow, self.crowd_pairs, self.seconds)
         self.values |= values
         self.notes += notes
+
+    def _wires(self):
+        print("vending in STS' own wire beside JSON", flush=True)
+        self._median("sts_wire_cpu_over_sts_token",
+                     wires.sts_over_json(self.parts, self.canned, self.cluster_pairs, self.seconds))
 
     def _generator(self):
         print("sending a load beside wrk", flush=True)

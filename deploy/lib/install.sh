@@ -65,6 +65,9 @@ need_weed() {
 # need_clients: sets CLOAKROOM_CLIENTS to a folder with bin/python and bin/aws: boto3 and the aws CLI.
 need_clients() { need_wheels CLOAKROOM_CLIENTS clients aws "boto3 and the aws CLI" 22; }
 
+# need_sdks: sets CLOAKROOM_SDKS to a folder with bin/python: clients of STS' own wire.
+need_sdks() { need_wheels CLOAKROOM_SDKS sdks python "s3fs, minio-py, obstore and polars" 295; }
+
 # need_linters: sets CLOAKROOM_LINTERS to a folder with bin/python and bin/cfn-lint.
 need_linters() { need_wheels CLOAKROOM_LINTERS linters cfn-lint "cfn-lint and python-hcl2" 16; }
 

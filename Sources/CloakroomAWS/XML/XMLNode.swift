@@ -48,7 +48,8 @@ package struct XMLNode: Sendable, Equatable {
         return bytes
     }
 
-    private func append(to bytes: inout [UInt8]) {
+    /// The element within a document.
+    package func append(to bytes: inout [UInt8]) {
         if content == .text("") || content == .elements([]) {
             bytes.append(contentsOf: "<\(name)/>".utf8)
             return
@@ -70,6 +71,9 @@ package struct XMLNode: Sendable, Equatable {
                 case UInt8(ascii: ">"): bytes.append(contentsOf: "&gt;".utf8)
                 // A reader takes a bare one for a line feed (XML 1.0 §2.11).
                 case UInt8(ascii: "\r"): bytes.append(contentsOf: "&#13;".utf8)
+                case UInt8(ascii: "\t"), UInt8(ascii: "\n"): bytes.append(byte)
+                // No document may have these, escaped or not (XML 1.0 §2.2).
+                case 0..<0x20: bytes.append(contentsOf: "\u{FFFD}".utf8)
                 default: bytes.append(byte)
                 }
             }

@@ -59,22 +59,30 @@ package final class Authenticator {
 
     /// - Parameter acceptsBare: for `/v1/credentials`, see ``TokenSource``.
     package func identify(_ request: Request, acceptsBare: Bool = false) -> Identification {
-        guard let tokenRange = source.tokenRange(in: request.fields, acceptsBare: acceptsBare) else {
+        guard let range = source.tokenRange(in: request.fields, acceptsBare: acceptsBare) else {
             return .refused(.token(.missing))
         }
-        guard tokenRange.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
-        let digest = SHA256.digest(request.fields.text.span.extracting(tokenRange))
+        let text = request.fields.text
+        return identify(text[range], maximumByteCount: JWS.maximumByteCount)
+    }
+
+    /// - Parameter maximumByteCount: a longer one is refused unread.
+    package func identify(_ token: ArraySlice<UInt8>, maximumByteCount: Int) -> Identification {
+        guard token.count <= maximumByteCount else { return .refused(.token(.tooLarge)) }
+        let digest = SHA256.digest(token.span)
         if let subject = verified.subject(of: digest, now: now()) { return .subject(subject) }
-        let token = Array(request.fields.text[tokenRange])
+        let token = Array(token)
         do throws(VerificationError) {
-            return .subject(try remembered(token, digest))
+            return .subject(try remembered(token, digest, maximumByteCount))
         } catch {
             switch error {
             case .refused(let refusal): return .refused(refusal)
             case .keysMissing(let keys):
                 return .waiting { [self] in
                     await Self.result { () throws(IdentityRefusal) in
-                        try await afterRefetch(keys) { () throws(VerificationError) in try remembered(token, digest) }
+                        try await afterRefetch(keys) { () throws(VerificationError) in
+                            try remembered(token, digest, maximumByteCount)
+                        }
                     }
                 }
             }
@@ -142,8 +150,10 @@ package final class Authenticator {
         case keysMissing(IssuerKeys)
     }
 
-    private func remembered(_ bytes: [UInt8], _ digest: SHA256.Digest) throws(VerificationError) -> Subject {
-        let (token, issuer) = try verifiedToken(bytes, for: .request)
+    private func remembered(
+        _ bytes: [UInt8], _ digest: SHA256.Digest, _ maximumByteCount: Int
+    ) throws(VerificationError) -> Subject {
+        let (token, issuer) = try verifiedToken(bytes, for: .request, maximumByteCount)
         do throws(IdentityRefusal) {
             let subject = try subject(token, of: issuer)
             // Kept as long as it would verify: to its end and the leeway beyond.
@@ -163,10 +173,10 @@ package final class Authenticator {
         return subject
     }
 
-    private func verifiedToken(_ bytes: [UInt8], for purpose: Purpose) throws(VerificationError) -> (
-        VerifiedToken, IdentityProvider
-    ) {
-        let (claimed, issuer) = try claimed(bytes)
+    private func verifiedToken(
+        _ bytes: [UInt8], for purpose: Purpose, _ maximumByteCount: Int = JWS.maximumByteCount
+    ) throws(VerificationError) -> (VerifiedToken, IdentityProvider) {
+        let (claimed, issuer) = try claimed(bytes, maximumByteCount)
         guard purpose.suits(issuer) else { throw .refused(.wrongUse) }
         let token: VerifiedToken
         do throws(TokenError) { token = try verifier.verify(claimed, now: now()) } catch {
@@ -188,9 +198,11 @@ package final class Authenticator {
         }
     }
 
-    private func claimed(_ bytes: [UInt8]) throws(VerificationError) -> (UnverifiedToken, IdentityProvider) {
+    private func claimed(
+        _ bytes: [UInt8], _ maximumByteCount: Int = JWS.maximumByteCount
+    ) throws(VerificationError) -> (UnverifiedToken, IdentityProvider) {
         do throws(TokenError) {
-            let claimed = try verifier.read(bytes)
+            let claimed = try verifier.read(bytes, maximumByteCount: maximumByteCount)
             guard let issuer = issuers.first(where: { $0.issuer.name.hasSameBytes(as: claimed.issuer) }) else {
                 throw .unknownIssuer
             }

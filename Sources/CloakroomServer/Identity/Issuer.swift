@@ -108,7 +108,7 @@ package final class IdentityProvider {
         if let tier = token.tier, !Subject.isTier(tier) { throw .badClaims }
         guard let userID = userID(token.subject) else { throw .badSubject }
         return Subject(
-            userID: userID, deviceID: token.deviceID, tier: token.tier, issuer: issuer.name,
+            userID: userID, deviceID: token.deviceID, tier: token.tier, issuer: issuer.name, audience: token.audience,
             signIn: try signIn(token.claims).map { min($0, now) },
             isDeviceVouchedFor: issuer.vouchesForDevice && !isOurselves)
     }

@@ -17,6 +17,8 @@ package final class Subject: Sendable, Equatable {
     /// As the token's claim has it; `nil` when it names none. What it opens is an entitlement's affair.
     package let tier: String?
     package let issuer: String
+    /// For whom the issuer made the token; `nil` where it does not matter.
+    package let audience: String?
     /// When the person signed in, for an issuer's token when it was issued: by which a revocation decides. A whole second;
     /// `nil` when the token does not say.
     package let signIn: Date?
@@ -30,13 +32,14 @@ package final class Subject: Sendable, Equatable {
     /// - Parameter isDeviceVouchedFor: whether the issuer proves the device. One that the app alone names could be
     ///   another one in every request.
     package init(
-        userID: UserID, deviceID: String?, tier: String?, issuer: String, signIn: Date? = nil,
+        userID: UserID, deviceID: String?, tier: String?, issuer: String, audience: String? = nil, signIn: Date? = nil,
         isDeviceVouchedFor: Bool = false
     ) {
         self.userID = userID
         self.deviceID = deviceID
         self.tier = tier
         self.issuer = issuer
+        self.audience = audience
         self.signIn = signIn.map { Date(timeIntervalSince1970: $0.timeIntervalSince1970.rounded(.down)) }
         owner = Self.digest("user", issuer, userID.text)
         device = deviceID.map { Self.digest("device", $0) } ?? "none"

@@ -13,26 +13,56 @@ import CloakroomWire
 extension CloakroomService {
     /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
     func vend(_ request: Request, _ route: Route) -> RequestStep {
-        identified(request, .vendAll, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
-            let grant: Grant
+        identified(request, .vendAll, acceptsBare: route == .containerCredentials) {
+            [self] subject, entitlement in
             switch narrowed(entitlement.grant, by: request, route) {
-            case .success(let granted): grant = granted
-            case .failure(let refused): return .answered(refused.answer)
+            case .success(let grant): vended(grant, to: subject, entitlement, request.withoutContent, .json(route))
+            case .failure(let refused): .answered(refused.answer)
             }
-            if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) {
-                return .answered(refused(refusal))
+        }
+    }
+
+    /// `POST /sts`: the same, as AWS SDKs ask STS for it.
+    func assumeRole(_ request: Request) -> RequestStep {
+        let asked: WebIdentityRequest
+        do throws(WebIdentityFault) { asked = try WebIdentityRequest(request) } catch { return .done(error.answer) }
+        let request = request.withoutContent
+        let token = asked.token[...]
+        return identified(
+            dependencies.authenticator.identify(token, maximumByteCount: asked.maximumTokenBytes)
+        ) {
+            RequestPlan(cost: .vendAll) { [self] subject, entitlement in
+                switch narrowed(entitlement.grant, by: asked) {
+                case .success(let grant): vended(grant, to: subject, entitlement, request, .sts(asked))
+                case .failure(let refused): .answered(refused.answer)
+                }
             }
-            let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
-            if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
-                return issued(held, grant, to: subject, tier: tier, request, route)
-            }
-            let permit = VendPermit(
-                subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
-            let request = request.withoutContent
-            return .waiting(for: .sts) { [self] in
-                let result = await vended(subject, grant, revokedBefore: revoked, permit)
-                return outcome(result, grant, of: subject, tier: tier, request, route, permit)
-            }
+        }
+    }
+
+    /// How credentials are told.
+    private enum VendingWire {
+        /// Of one of the routes in JSON.
+        case json(Route)
+        case sts(WebIdentityRequest)
+    }
+
+    /// - Parameter request: without its content.
+    private func vended(
+        _ grant: Grant, to subject: Subject, _ entitlement: Entitlement, _ request: Request, _ wire: VendingWire
+    ) -> RequestOutcome {
+        if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) {
+            return .answered(refused(refusal))
+        }
+        let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
+        if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
+            return issued(held, grant, to: subject, tier: tier, request, wire)
+        }
+        let permit = VendPermit(
+            subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
+        return .waiting(for: .sts) { [self] in
+            let result = await vended(subject, grant, revokedBefore: revoked, permit)
+            return outcome(result, grant, of: subject, tier: tier, request, wire, permit)
         }
     }
 
@@ -53,11 +83,11 @@ extension CloakroomService {
 
     @inline(never) private func outcome(
         _ result: Result<VendedSession, STSError>, _ grant: Grant, of subject: Subject, tier: String?,
-        _ request: Request, _ route: Route, _ permit: VendPermit
+        _ request: Request, _ wire: VendingWire, _ permit: VendPermit
     ) -> RequestOutcome {
         switch result {
         case .success(let vended):
-            return issued(vended, grant, to: subject, tier: tier, request, route, permit.granted)
+            return issued(vended, grant, to: subject, tier: tier, request, wire, permit.granted)
         case .failure(let error):
             var answer = permit.refusal ?? RouteResponse(error)
             answer.limited = permit.limited
@@ -66,12 +96,19 @@ extension CloakroomService {
     }
 
     private func issued(
-        _ vended: VendedSession, _ grant: Grant, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
-        _ limited: RouteResponse.Limited? = nil
+        _ vended: VendedSession, _ grant: Grant, to subject: Subject, tier: String?, _ request: Request,
+        _ wire: VendingWire, _ limited: RouteResponse.Limited? = nil
     ) -> RequestOutcome {
         let issue = AuditLog.Issuance(.credentials(vended.audited), to: subject, tier: tier, by: request)
-        var answer = RouteResponse.json(
-            vended.body(for: route, to: subject.userID, grant, dependencies.settings))
+        var answer: RouteResponse
+        switch wire {
+        case .json(let route):
+            answer = .json(vended.body(for: route, to: subject.userID, grant, dependencies.settings))
+        case .sts(let asked):
+            let result = vended.result(of: asked.action, to: subject, grant, dependencies.settings.vending.roles)
+            answer = RouteResponse(response: STSResponse.response(result, of: asked.action, id: request.id))
+            answer.sessionName = asked.sessionName
+        }
         answer.limited = limited
         return .issued(issue, answer)
     }
@@ -85,10 +122,30 @@ extension CloakroomService {
             let part = route == .containerCredentials ? "query" : "body"
             return .failure(RequestRefusal(answer: .error(.invalidRequest, "Invalid request \(part)")))
         }
+        return narrowed(grant, by: asked) { RouteResponse($0, lifetime: "lifetimeSeconds") }
+    }
+
+    private func narrowed(_ grant: Grant, by asked: WebIdentityRequest) -> Result<Grant, RequestRefusal> {
+        var wanted = CredentialRequest(lifetimeSeconds: asked.lifetimeSeconds)
+        switch WebIdentityRole(asked.roleARN, among: dependencies.settings.vending.roles) {
+        case .whole: break
+        case .scope(let name): wanted.scope = name
+        case .foreign:
+            return .failure(RequestRefusal(answer: .error(.forbidden, "RoleArn is of another account", reason: "role")))
+        case .malformed:
+            return .failure(
+                RequestRefusal(answer: .error(.invalidRequest, "RoleArn is no ARN of a role", reason: "role")))
+        }
+        return narrowed(grant, by: wanted) { RouteResponse($0, lifetime: "DurationSeconds") }
+    }
+
+    private func narrowed(
+        _ grant: Grant, by asked: CredentialRequest, _ refused: (GrantRefusal) -> RouteResponse
+    ) -> Result<Grant, RequestRefusal> {
         do throws(GrantRefusal) {
             return .success(try grant.narrowed(by: asked, among: dependencies.settings.vending.scopes))
         } catch {
-            return .failure(RequestRefusal(answer: RouteResponse(error)))
+            return .failure(RequestRefusal(answer: refused(error)))
         }
     }
 
@@ -161,7 +218,13 @@ extension CloakroomService {
         _ request: Request, acceptsBare: Bool = false,
         plan: @escaping @LoopActor @Sendable () -> RequestPlan
     ) -> RequestStep {
-        switch dependencies.authenticator.identify(request, acceptsBare: acceptsBare) {
+        identified(dependencies.authenticator.identify(request, acceptsBare: acceptsBare), plan: plan)
+    }
+
+    private func identified(
+        _ identification: Authenticator.Identification, plan: @escaping @LoopActor @Sendable () -> RequestPlan
+    ) -> RequestStep {
+        switch identification {
         case .subject(let subject): .work(subject, plan())
         case .refused(let refusal): .done(.refused(refusal))
         case .waiting(let identified):
@@ -242,21 +305,25 @@ extension RouteResponse {
 }
 
 extension RouteResponse {
-    fileprivate init(_ refusal: GrantRefusal) {
+    /// - Parameter lifetime: the name of the parameter.
+    fileprivate init(_ refusal: GrantRefusal, lifetime: String) {
         switch refusal {
         case .scope: self = .error(.forbidden, "Scope not allowed", reason: "scope")
         case .lifetime(let possible):
             self = .error(
-                .invalidRequest, "lifetimeSeconds must be from \(possible.lowerBound) to \(possible.upperBound)")
+                .invalidRequest, "\(lifetime) must be from \(possible.lowerBound) to \(possible.upperBound)")
         }
     }
 }
 
 extension Request {
     /// Whether the body is said to be JSON, whatever parameters follow (RFC 9110 §8.3).
-    var isJSON: Bool {
+    var isJSON: Bool { hasType("application/json") }
+
+    /// - Parameter name: in lower case.
+    func hasType(_ name: String) -> Bool {
         guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
-        return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array("application/json".utf8)
+        return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array(name.utf8)
     }
 }
 

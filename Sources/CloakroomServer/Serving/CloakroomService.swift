@@ -137,6 +137,7 @@ package final class CloakroomService {
         }
         switch route {
         case .stsToken, .containerCredentials: return vend(request, route)
+        case .webIdentity: return assumeRole(request)
         case .session: return session(request)
         case .sessionKeys: return .done(sessionKeys)
         case .appleNotifications: return appleNotification(request)

@@ -153,7 +153,10 @@ final class RequestPipeline {
         finish(answer)
     }
 
-    private func finish(_ answer: RouteResponse) {
+    private func finish(_ answer: consuming RouteResponse) {
+        if route == .webIdentity, let fault = answer.fault {
+            answer.response = STSResponse.error(fault, answer.response, id: request.id)
+        }
         let nanoseconds = Monotonic.now &- start
         service.dependencies.metrics.answered(label, status: answer.response.status, nanoseconds: nanoseconds)
         service.inFlight.end(label)
@@ -171,6 +174,7 @@ final class RequestPipeline {
             if let id = request.id { line.id("request", id) }
             if let trace = request.trace { line.trace("trace", trace) }
             if let user = answer.user { line.text("user", user) }
+            if let session = answer.sessionName { line.text("session", session) }
             if let reason = answer.reason { line.text("reason", reason) }
             if let limit = service.slowNanoseconds, nanoseconds >= limit { waits.write(to: &line) }
         }

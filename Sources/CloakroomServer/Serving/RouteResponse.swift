@@ -5,10 +5,14 @@ import CloakroomHTTP
 struct RouteResponse {
     var response: Response
     var user: String?
+    /// What the client calls the session, for the log alone.
+    var sessionName: String?
     /// Why it was refused, for the log alone.
     var reason: String?
     /// The limit that is told instead of the one by which the request was let in.
     var limited: Limited?
+    /// What an error says; `nil` for what is none.
+    private(set) var fault: Fault?
 
     /// A decision, and the terms that it was made by. An object, for hardly a response has one and all are copied.
     final class Limited: Sendable {
@@ -24,6 +28,20 @@ struct RouteResponse {
         }
     }
 
+    /// For a wire that says it otherwise. An object, as ``Limited``.
+    final class Fault: Sendable {
+        let code: ErrorCode
+        let sentence: String
+        /// `nil`: as the code says.
+        let sts: STSErrorCode?
+
+        init(_ code: ErrorCode, _ sentence: String, sts: STSErrorCode?) {
+            self.code = code
+            self.sentence = sentence
+            self.sts = sts
+        }
+    }
+
     private static let fields: HeaderFields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
 
     static func json(_ body: some WireBody, status: Int = 200) -> RouteResponse { json(body.encoded, status: status) }
@@ -32,9 +50,12 @@ struct RouteResponse {
         RouteResponse(response: Response(status: status, fields: fields, body: body))
     }
 
-    static func error(_ code: ErrorCode, _ sentence: String, reason: String? = nil) -> RouteResponse {
+    static func error(
+        _ code: ErrorCode, _ sentence: String, reason: String? = nil, sts: STSErrorCode? = nil
+    ) -> RouteResponse {
         var answer = json(ErrorBody(error: sentence, code: code), status: code.status)
         answer.reason = reason
+        answer.fault = Fault(code, sentence, sts: sts)
         return answer
     }
 
@@ -53,16 +74,19 @@ struct RouteResponse {
 
     /// 401 and no more, or 503 where waiting may help; why is for the log.
     static func refused(_ refusal: IdentityRefusal) -> RouteResponse {
-        guard refusal != .keysUnavailable else { return unavailable(reason: refusal.reason) }
+        let sts = STSErrorCode(refusal)
+        guard refusal != .keysUnavailable else { return unavailable(reason: refusal.reason, sts: sts) }
         let sentence = refusal == .token(.missing) ? "Missing auth token" : "Invalid auth token"
-        var answer = error(.unauthorized, sentence, reason: refusal.reason)
+        var answer = error(.unauthorized, sentence, reason: refusal.reason, sts: sts)
         answer.response.fields.add("WWW-Authenticate", "Bearer")
         return answer
     }
 
     /// 503; the client may come back.
-    static func unavailable(retryAfter: Duration = .seconds(1), reason: String) -> RouteResponse {
-        var answer = error(.unavailable, "Temporarily unavailable", reason: reason)
+    static func unavailable(
+        retryAfter: Duration = .seconds(1), reason: String, sts: STSErrorCode? = nil
+    ) -> RouteResponse {
+        var answer = error(.unavailable, "Temporarily unavailable", reason: reason, sts: sts)
         answer.response.fields.add("Retry-After", String(max(1, (retryAfter.milliseconds + 999) / 1000)))
         return answer
     }

@@ -23,6 +23,7 @@ package final class VendedSession {
     // The same response is sent again, byte for byte.
     private var stsTokenBody: [UInt8]?
     private var containerBody: [UInt8]?
+    private var stsResult: STSResult?
     private(set) lazy var audited = AuditedCredentials(
         accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest,
         until: role.expiration)
@@ -64,6 +65,29 @@ package final class VendedSession {
         let body = stsToken(user, grant, settings()).encoded
         stsTokenBody = body
         return body
+    }
+
+    /// The result of an action of STS, in XML.
+    ///
+    /// - Parameters:
+    ///   - roles: of which this session's is that of the user.
+    func result(
+        of action: WebIdentityRequest.Action, to subject: Subject, _ grant: Grant, _ roles: SessionRoles
+    ) -> [UInt8] {
+        if let made = stsResult, made.action == action, made.subject === subject { return made.body }
+        let result = STSResponse.result(
+            of: action, self, to: subject, role: roles.active[roles.index(for: subject.userID)],
+            packedPercent: role.packedPolicySize ?? grant.scope.policy.packedPercent)
+        stsResult = STSResult(action: action, subject: subject, body: result)
+        return result
+    }
+
+    /// What was made last, and of what.
+    private struct STSResult {
+        let action: WebIdentityRequest.Action
+        /// The same object for the same token.
+        let subject: Subject
+        let body: [UInt8]
     }
 
     private var containerCredentials: ContainerCredentialsBody {

@@ -11,7 +11,8 @@ enum HTTPClient {
     }
 
     static func bytes(of ask: TestRequest) -> [UInt8] {
-        var head = "\(ask.method) \(ask.target) HTTP/1.0\r\nHost: localhost\r\n"
+        var head = "\(ask.method) \(ask.target) HTTP/1.0\r\n"
+        if ask.fields["Host"] == nil { head += "Host: localhost\r\n" }
         for (name, value) in ask.fields { head += "\(name): \(value)\r\n" }
         if !ask.body.isEmpty, ask.fields["Content-Length"] == nil { head += "Content-Length: \(ask.body.count)\r\n" }
         return Array((head + "\r\n").utf8) + ask.body

@@ -2,6 +2,9 @@ import Foundation
 
 /// An nginx with the files of nginx/, on an unprivileged port.
 final class Nginx {
+    /// Where STS' own wire is at the root as well, as the manual's page about nginx has it.
+    static let stsHost = "sts.localhost"
+
     let port: Int
     private let folder: String
     let program: RunningProgram
@@ -30,6 +33,9 @@ final class Nginx {
 
     func stop() { program.stop(SIGTERM) }
 
+    var accessLog: String { RunFolder.text(of: "\(folder)/access.log") }
+    var errorLog: String { RunFolder.text(of: "\(folder)/error.log") }
+
     func ask(_ ask: TestRequest) throws -> TestResponse { try HTTPClient.ask(port: port, ask) }
 
     /// As deploy/lib/nginx.sh writes it.
@@ -50,7 +56,9 @@ final class Nginx {
             + servers + [
                 "    }", "    server {", "        listen 127.0.0.1:\(port) backlog=4096;",
                 "        access_log \(folder)/access.log cloakroom;", "        include cloakroom/server.conf;", "    }",
-                "}",
+                "    server {", "        listen 127.0.0.1:\(port);", "        server_name \(stsHost);",
+                "        access_log \(folder)/access.log cloakroom;", "        include cloakroom/server.conf;",
+                "        location = / { include cloakroom/sts.conf; }", "    }", "}",
             ]).joined(separator: "\n")
     }
 }

@@ -50,16 +50,18 @@ enum Programs {
     }
 
     /// A folder of programs: `python`, which has boto3, and `aws`.
-    static var clients: String {
-        get throws {
-            let folder = ProcessInfo.processInfo.environment["CLOAKROOM_CLIENTS"] ?? ""
-            guard FileManager.default.isExecutableFile(atPath: "\(folder)/bin/aws") else {
-                throw MissingProgramError(
-                    description: "CLOAKROOM_CLIENTS names no folder with bin/aws; deploy/test installs it and sets this"
-                )
-            }
-            return "\(folder)/bin"
+    static var clients: String { get throws { try folder("CLOAKROOM_CLIENTS", with: "aws") } }
+
+    /// A folder of programs: `python`, which has the clients of STS' own wire.
+    static var sdks: String { get throws { try folder("CLOAKROOM_SDKS", with: "python") } }
+
+    private static func folder(_ variable: String, with program: String) throws -> String {
+        let folder = ProcessInfo.processInfo.environment[variable] ?? ""
+        guard FileManager.default.isExecutableFile(atPath: "\(folder)/bin/\(program)") else {
+            throw MissingProgramError(
+                description: "\(variable) names no folder with bin/\(program); deploy/test installs it and sets this")
         }
+        return "\(folder)/bin"
     }
 
     /// The checkout, for the files of nginx/.

@@ -86,6 +86,13 @@ struct TestRequest {
             fields: ["X-Convos-AuthToken": token, "Content-Type": "application/json"], body: Array(body.utf8))
     }
 
+    /// - Parameter form: the body; empty for none.
+    static func form(_ target: String, _ form: String, host: String) -> TestRequest {
+        var ask = TestRequest(method: "POST", target: target, fields: ["Host": host], body: Array(form.utf8))
+        if !form.isEmpty { ask.fields["Content-Type"] = "application/x-www-form-urlencoded" }
+        return ask
+    }
+
     static let health = get("/healthz")
     static let ready = get("/readyz")
     static let metrics = get("/metrics")

@@ -17,7 +17,7 @@ ELSEWHERE = {
 # Members that are taken and never written.
 IGNORED = {"PostUploadRequest": {"filename"}, "MultipartUploadRequest": {"filename"}}
 # Bodies that no type of the code has.
-SHAPELESS = {"Health", "KeySet", "Readiness", "Status", "ErrorCode", "CompletionReason", "Date", "ContentType", "SHA256", "Purpose"}
+SHAPELESS = {"WebIdentityRequest", "Health", "KeySet", "Readiness", "Status", "ErrorCode", "CompletionReason", "Date", "ContentType", "SHA256", "Purpose"}
 
 
 def wire():

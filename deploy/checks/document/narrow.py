@@ -31,7 +31,7 @@ def narrowed():
     tree = copy.deepcopy(document.tree)
     schemas = tree["components"]["schemas"]
     asked = {"CredentialRequest", "SessionRequest", "AppleNotification", "PostUploadRequest", "MultipartUploadRequest",
-             "CompletionRequest", "RenewBatchRequest", "RenewOneRequest", "ReleaseBatchRequest"}
+             "CompletionRequest", "WebIdentityRequest", "RenewBatchRequest", "RenewOneRequest", "ReleaseBatchRequest"}
     for name, schema in schemas.items():
         if name not in asked and name != "KeySet":
             closed(schema)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import urllib.parse
 
 from document import ROOT, Document
 
@@ -59,7 +60,7 @@ def routes(document):
         head = "; HEAD too" if "head" in document.tree["paths"][path] else ""
         rows.append([
             f"[`{method} {path}`](#{anchor(method, path)})", operation["summary"].rstrip(".") + head, ", ".join(asked) or "–",
-            ", ".join(returned) or ("text" if content[0] == "text/plain" else "`{}`")])
+            ", ".join(returned) or {"text/plain": "text", "text/xml": "XML"}.get(content[0], "`{}`")])
     return table(["Route", "", "In", "Out"], rows)
 
 
@@ -80,7 +81,9 @@ def http(document, path, method, operation):
     if operation.get("security", [{"token": []}])[:1] == [{"token": []}] and {} not in operation.get("security", []):
         lines.append("Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1XzEifQ.c2lnbmF0dXJl")
     for name, content in operation.get("requestBody", {}).get("content", {}).items():
-        lines += [f"Content-Type: {name}", "", json.dumps(content["example"])]
+        example = content["example"]
+        is_form = name == "application/x-www-form-urlencoded"
+        lines += [f"Content-Type: {name}", "", urllib.parse.urlencode(example) if is_form else json.dumps(example)]
     response = operation["responses"]["200"]
     name, content = next(iter(response["content"].items()))
     example = content["example"]

@@ -1,0 +1,146 @@
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomWire
+
+/// What a client of STS' own wire asks for: parameters in a form, in the query, or some in each.
+///
+/// Source: AWS STS API Reference, AssumeRoleWithWebIdentity; for the older twin, MinIO, "AssumeRoleWithClientGrants".
+struct WebIdentityRequest: Sendable {
+    enum Action: String, Sendable, CaseIterable {
+        case webIdentity = "AssumeRoleWithWebIdentity"
+        case clientGrants = "AssumeRoleWithClientGrants"
+
+        /// Where the token stands.
+        var tokenParameter: String {
+            switch self {
+            case .webIdentity: "WebIdentityToken"
+            case .clientGrants: "Token"
+            }
+        }
+    }
+
+    /// Of a token in a form: AWS STS API Reference.
+    static let maximumTokenBytes = 20_000
+    /// Of a token in the query: nginx takes request lines of 8 KiB (nginx/limits.conf), with everything else in them.
+    static let maximumTokenBytesInQuery = 7_000
+    private static let version = "2011-06-15"
+
+    let action: Action
+    let token: [UInt8]
+    let maximumTokenBytes: Int
+    /// Empty: the role of the settings.
+    let roleARN: String
+    /// For the log alone; `nil` when the client gave none.
+    let sessionName: String?
+    let lifetimeSeconds: Int?
+
+    init(_ request: Request) throws(WebIdentityFault) {
+        guard let query = QueryParameters(request.query) else { throw .parameters("The query cannot be read") }
+        guard request.body.isEmpty || request.isForm else {
+            throw .parameters("Content-Type must be application/x-www-form-urlencoded")
+        }
+        guard let form = QueryParameters(request.body, isForm: true) else {
+            throw .parameters("The form cannot be read")
+        }
+        let parameters = try Parameters(query: query, form: form)
+        action = try Self.action(parameters)
+        try parameters.refuseWhatIsNotSupported()
+        let name = action.tokenParameter
+        guard let token = parameters[name], !token.isEmpty else { throw .missing(name) }
+        self.token = Array(token.utf8)
+        maximumTokenBytes = query[name] == nil ? Self.maximumTokenBytes : Self.maximumTokenBytesInQuery
+        roleARN = parameters["RoleArn"] ?? ""
+        sessionName = try Self.sessionName(parameters)
+        lifetimeSeconds = try Self.lifetime(parameters)
+    }
+
+    private static func action(_ parameters: Parameters) throws(WebIdentityFault) -> Action {
+        guard let name = parameters["Action"], !name.isEmpty else { throw .missing("Action") }
+        guard let action = Action(rawValue: name) else { throw .action(name) }
+        // Some clients send none.
+        guard parameters["Version"] ?? version == version else { throw .parameters("Version must be \(version)") }
+        return action
+    }
+
+    private static func sessionName(_ parameters: Parameters) throws(WebIdentityFault) -> String? {
+        guard let name = parameters["RoleSessionName"] else { return nil }
+        let isName =
+            (2...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "="),
+                    UInt8(ascii: ","), UInt8(ascii: "."), UInt8(ascii: "@"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+        guard isName else { throw .parameters("RoleSessionName must be 2 to 64 of letters, digits and _+=,.@-") }
+        return name
+    }
+
+    private static func lifetime(_ parameters: Parameters) throws(WebIdentityFault) -> Int? {
+        guard let text = parameters["DurationSeconds"] else { return nil }
+        guard let seconds = QueryParameters.integer(text) else {
+            throw .parameters("DurationSeconds must be a number of seconds")
+        }
+        return seconds
+    }
+
+    /// Those of query and form together; no name may stand in both.
+    private struct Parameters {
+        private let query: QueryParameters
+        private let form: QueryParameters
+
+        init(query: QueryParameters, form: QueryParameters) throws(WebIdentityFault) {
+            guard query.names.isDisjoint(with: form.names) else {
+                throw .parameters("A parameter stands in the query and in the form")
+            }
+            (self.query, self.form) = (query, form)
+        }
+
+        subscript(name: String) -> String? { form[name] ?? query[name] }
+
+        /// Whatever would narrow the session and is not obeyed is refused: left out, it would grant more than was meant.
+        func refuseWhatIsNotSupported() throws(WebIdentityFault) {
+            let names = query.names.union(form.names)
+            if names.contains(where: { $0 == "Policy" || $0.hasPrefix("PolicyArns") }) {
+                throw .parameters(
+                    "Policy and PolicyArns are not supported: scopes of the settings say what a session may do, as a"
+                        + " RoleArn that ends in :role/SCOPE")
+            }
+            if names.contains("ProviderId") {
+                throw .parameters("ProviderId is not supported: the token itself says who made it")
+            }
+        }
+    }
+}
+
+/// Why the parameters are refused.
+enum WebIdentityFault: Error, Equatable {
+    case missing(String)
+    case action(String)
+    case parameters(String)
+
+    var answer: RouteResponse {
+        switch self {
+        case .missing(let name): .error(.invalidRequest, "\(name) is missing", sts: .missingParameter)
+        case .action(let name):
+            .error(.invalidRequest, Self.sentence(forAction: name), reason: "action", sts: .invalidAction)
+        case .parameters(let sentence): .error(.invalidRequest, sentence)
+        }
+    }
+
+    private static func sentence(forAction name: String) -> String {
+        let known = WebIdentityRequest.Action.allCases.map(\.rawValue).joined(separator: " and ")
+        // Of the caller's text only this one name is repeated.
+        return name == "GetCallerIdentity"
+            ? "GetCallerIdentity is not answered here: the STS that made the credentials knows whose they are; here there are \(known)"
+            : "There is no such action here; there are \(known)"
+    }
+}
+
+extension Request {
+    /// Whether the body is said to be a form, whatever parameters follow (RFC 9110 §8.3).
+    fileprivate var isForm: Bool { hasType("application/x-www-form-urlencoded") }
+}
