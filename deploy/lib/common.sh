@@ -14,6 +14,8 @@
 : "${CLOAKROOM_OPENAPI:=}"
 # For the checks of deploy/kubernetes, and for checkov: a folder with bin/checkov and bin/kubernetes-validate.
 : "${CLOAKROOM_SCANNERS:=}"
+# For the tests: a libfcgi linked with -Bsymbolic-functions.
+: "${CLOAKROOM_SYMBOLIC_LIBFCGI:=}"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 

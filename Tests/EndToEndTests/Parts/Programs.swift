@@ -64,6 +64,11 @@ enum Programs {
         return "\(folder)/bin"
     }
 
+    /// A libfcgi linked with `-Bsymbolic-functions`; `nil` where deploy/test could not build one.
+    static var symbolicLibrary: String? {
+        ProcessInfo.processInfo.environment["CLOAKROOM_SYMBOLIC_LIBFCGI"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// The checkout, for the files of nginx/.
     static let checkout = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/")
         .replacing("//", with: "/")
