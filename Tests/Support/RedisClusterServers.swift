@@ -48,7 +48,7 @@ package final class RedisClusterServers: Sendable {
                 "--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder.path, "--save", "", "--appendonly", "no",
                 "--dbfilename", "\(port).rdb", "--cluster-enabled", "yes", "--cluster-config-file", "\(port).conf",
                 "--cluster-node-timeout", "\(nodeTimeout)", "--repl-diskless-sync-delay", "0",
-            ] + options, until: "Ready to accept connections")
+            ] + options, until: RedisServer.announcement)
         programs.withLock { $0[port] = program }
     }
 

@@ -94,7 +94,7 @@ package final class RedisSentinelServers: Sendable {
         }
         let program = try Program(
             "redis-server", variable: "CLOAKROOM_REDIS_SERVER", arguments: arguments + options,
-            until: "Ready to accept connections")
+            until: RedisServer.announcement)
         programs.withLock { $0[port] = program }
     }
 

@@ -11,8 +11,11 @@ package final class RedisServer: Sendable {
         program = try Program(
             "redis-server", variable: "CLOAKROOM_REDIS_SERVER",
             arguments: ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no"] + options,
-            until: "The server is now ready to accept connections at")
+            until: Self.announcement)
     }
+
+    /// What the server prints when it listens: of a unix socket, Redis up to 7.0 that it "is now ready to", others "Ready to".
+    package static let announcement = "eady to accept connections"
 
     package func kill() { program.kill() }
 }

@@ -71,3 +71,30 @@ link_symbolically() {
     cc -O2 -fPIC -shared -I "$1/include" -o "$2" -Wl,-soname,libfcgi.so.0 -Wl,-Bsymbolic-functions \
         "$1"/libfcgi/{fcgiapp,fcgi_stdio,os_unix}.c -lm
 }
+
+# need_valkey: sets CLOAKROOM_VALKEY_SERVER to the server of the distribution's package or, in a release that has none, of its
+# updates or backports: that is unpacked, not installed. Its status is 1 where it is not to be had.
+need_valkey() {
+    [[ -z $CLOAKROOM_VALKEY_SERVER ]] || return 0
+    local release folder
+    release=$(release_name)
+    folder=$state/tools/valkey-$release
+    if [[ ! -e $folder ]] && apt-cache show valkey-server >/dev/null 2>&1; then
+        need_packages valkey-server
+        CLOAKROOM_VALKEY_SERVER=$(command -v valkey-server)
+        return
+    fi
+    [[ -e $folder ]] || unpack_valkey "$release-updates $release-backports" "$folder" >"$state/logs/valkey.log" 2>&1 || return 1
+    CLOAKROOM_VALKEY_SERVER=$folder/usr/bin/valkey-server
+}
+
+# unpack_valkey SUITES FOLDER: the program is in the package of the tools, its name in that of the server.
+unpack_valkey() {
+    local package partial=$2.partial
+    rm -rf "$partial"
+    mkdir -p "$partial"
+    from_archive deb "$1" "$partial" download valkey-server valkey-tools || return 1
+    for package in "$partial"/*.deb; do dpkg-deb -x "$package" "$partial" && rm "$package" || return 1; done
+    # The libraries that it needs come with redis-server.
+    "$partial/usr/bin/valkey-server" --version && mv "$partial" "$2"
+}
