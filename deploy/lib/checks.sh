@@ -5,18 +5,66 @@ passed=0
 failed=0
 left_out=()
 failures=()
+begun_checks=() # "DESCRIPTOR PID NAME", in order
+free_cores='' # the descriptor of a pipe
 
 # check NAME COMMAND…: one line with its outcome; what the command said only when it failed.
 check() {
-    local name=$1 said
+    local name=$1 said status=0
     shift
-    if said=$("$@" 2>&1); then
+    said=$("$@" 2>&1) || status=$?
+    tell "$name" "$status" "$said"
+}
+
+# tell NAME STATUS SAID
+tell() {
+    if (($2 == 0)); then
         passed=$((passed + 1))
-        printf '✓ %s\n' "$name"
+        printf '✓ %s\n' "$1"
     else
-        count_failure "$name"
-        [[ -z $said ]] || printf '%s\n' "$said" | tail -n 40 | sed 's/^/    /'
+        count_failure "$1"
+        [[ -z $3 ]] || printf '%s\n' "$3" | tail -n 40 | sed 's/^/    /'
     fi
+}
+
+# begin_check NAME COMMAND…: as check, beside others that were begun, as many at a time as there are cores; end_checks tells what
+# came of them. For what computes on one core: nothing with a deadline.
+begin_check() {
+    local name=$1 place said
+    shift
+    # Files without a name are gone with this script, however it ends.
+    place=$(mktemp -d "${TMPDIR:-/tmp}/cloakroom-check.XXXXXX")
+    if [[ -z $free_cores ]]; then
+        # A byte for each core: each check takes one, and gives it back.
+        mkfifo "$place/cores"
+        exec {free_cores}<>"$place/cores"
+        printf '%*s' "$(nproc)" '' >&"$free_cores"
+    fi
+    exec {said}<>"$place/said"
+    rm -r "$place"
+    IFS= read -rN1 -u "$free_cores"
+    {
+        status=0
+        text=$("$@" 2>&1) || status=$?
+        printf '%s\n%s' "$text" "$status" >&"$said"
+        printf ' ' >&"$free_cores"
+    } </dev/null &
+    begun_checks+=("$said $! $name")
+}
+
+# end_checks: the outcome of each that was begun, in their order.
+end_checks() {
+    local entry said pid name text
+    for entry in "${begun_checks[@]}"; do
+        read -r said pid name <<<"$entry"
+        wait "$pid" || :
+        text=$(<"/dev/fd/$said")
+        exec {said}>&-
+        # One that was ended from outside has no status.
+        [[ ${text##*$'\n'} =~ ^[0-9]+$ ]] || text+=$'\n1'
+        tell "$name" "${text##*$'\n'}" "${text%$'\n'*}"
+    done
+    begun_checks=()
 }
 
 # count_failure NAME: what failed is named where it is found, and again above the totals.
