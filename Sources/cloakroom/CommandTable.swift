@@ -6,7 +6,8 @@ enum CommandTable {
         InitCommand.self, SettingsCommand.self, ServeCommand.self, StatusCommand.self, CheckCommand.self,
         DoctorCommand.self, LoadCommand.self, AuditVerify.self, LifecycleShow.self, LifecycleApply.self,
         LifecycleVerify.self,
-        LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, PolicyShow.self, PolicyTest.self,
+        LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, NginxCORS.self, PolicyShow.self,
+        PolicyTest.self,
         RenewCommand.self, TokenMint.self, UsageScanCommand.self, UserSet.self, UserGet.self, UserDisable.self,
         UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self, VersionCommand.self,
     ]

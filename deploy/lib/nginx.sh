@@ -27,6 +27,7 @@ http {
     uwsgi_temp_path $folder/temp/uwsgi;
     include cloakroom/log.conf;
     include cloakroom/addresses.conf;
+    include cloakroom/browsers.conf;
 EOF
         # upstream.conf with these sockets in place of the production ones.
         printf '    '

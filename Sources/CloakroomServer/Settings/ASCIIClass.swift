@@ -42,6 +42,8 @@ package struct WebOrigin {
     let scheme: Substring
     /// A name, an IPv4 address, or an IPv6 address in brackets.
     let host: Substring
+    /// Empty, or a colon and 1…5 digits.
+    let port: Substring
     /// Empty, or a path, a query or both.
     package let rest: Substring
 
@@ -66,7 +68,7 @@ package struct WebOrigin {
             guard ASCIIClass.hostNames.holdsAll(of: authority[..<hostEnd], count: 1...253) else { return nil }
         }
         host = authority[..<hostEnd]
-        let port = authority[hostEnd...]
+        port = authority[hostEnd...]
         guard port.isEmpty || port.first == ":" && ASCIIClass.digits.holdsAll(of: port.dropFirst(), count: 1...5) else {
             return nil
         }

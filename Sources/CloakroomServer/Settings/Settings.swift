@@ -15,6 +15,7 @@ package struct Settings: Sendable {
     package var uploads: Uploads
     package var renewal: Renewal
     package var lifecycle: Lifecycle
+    package var web: Web
     package var limits: Limits
     package var redis: Redis
     package var audit: Audit
@@ -40,6 +41,7 @@ extension Settings {
         uploads = Uploads(values)
         renewal = Renewal(values, vending)
         lifecycle = Lifecycle(values)
+        web = Web(values.web)
         limits = Limits(values.limits)
         redis = Redis(values.redis)
         audit = Audit(values.audit)

@@ -20,7 +20,8 @@ struct SettingsCheck {
             keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline, drain, renewalAge, anyOwner,
             ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
-        ].compactMap(\.self) + lifecycleFaults + chatFaults + prefixFaults + reservedFolderFaults + entitlementFaults
+        ].compactMap(\.self) + lifecycleFaults + chatFaults + webFaults + prefixFaults + reservedFolderFaults
+            + entitlementFaults
             + redisFaults
     }
 

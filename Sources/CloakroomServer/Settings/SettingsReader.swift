@@ -62,7 +62,9 @@ struct SettingsReader {
             return .text(text)
         case .texts(let shape):
             guard let texts = json.strings else { throw wrong }
-            guard !texts.isEmpty else { throw SettingsError(path, "is empty", "give: \(row.expected)") }
+            guard !texts.isEmpty || row.isEmptyByDefault else {
+                throw SettingsError(path, "is empty", "give: \(row.expected)")
+            }
             for (index, text) in texts.enumerated() where !shape.accepts(text) {
                 throw SettingsError("\(path)[\(index)]", "is \(JSON.string(text).text)", "give: \(shape.expected)")
             }
@@ -238,6 +240,11 @@ extension SettingsRow {
         case .none, .env: true
         case .required, .text, .integer, .flag, .texts: false
         }
+    }
+
+    /// Whether an empty array says no more than the default does.
+    fileprivate var isEmptyByDefault: Bool {
+        if case .texts(let texts) = fallback { texts.isEmpty } else { false }
     }
 
     fileprivate var acceptsPlainText: Bool { if case .textOrReference = kind { true } else { false } }

@@ -5,7 +5,7 @@ package struct SettingsRow: Sendable {
         case integer(ClosedRange<Int>)
         case flag
         case choice([String])
-        /// At least one.
+        /// At least one, unless the default is none.
         case texts(TextShape)
         /// A string, or where to find it: `{env: "NAME"}` or `{file: "path"}`.
         case textOrReference

@@ -22,6 +22,7 @@ package struct SettingsTable: SettingsGroup {
     let renewal = Renewal()
     let release = Release()
     let lifecycle = Lifecycle()
+    let web = Web()
     let limits = Limits()
     let redis = Redis()
     let audit = Audit()

@@ -10,6 +10,7 @@ package enum TextShape: Sendable, CaseIterable {
     case folder, keyPrefix, lifecyclePrefix, mediaType, baseURL
     case redisAddress, redisHost, redisMaster, redisKeyPrefix
     case kmsKey, kmsKeyARN
+    case pageOrigin
 
     var expected: String {
         switch self {
@@ -38,6 +39,8 @@ package enum TextShape: Sendable, CaseIterable {
         case .redisKeyPrefix: "string without { and }"
         case .kmsKeyARN: "key's ARN, such as \"arn:aws:kms:eu-central-1:123456789012:key/1234abcd-…\""
         case .kmsKey: "key's ARN, id or \"alias/name\""
+        case .pageOrigin:
+            "origin as browsers send it, such as \"https://app.example\"; http for localhost, 127.0.0.1 and [::1] alone"
         }
     }
 
@@ -73,6 +76,7 @@ package enum TextShape: Sendable, CaseIterable {
         case .redisKeyPrefix: !text.isEmpty && !text.contains { $0 == "{" || $0 == "}" }
         case .kmsKeyARN: isKeyARN(text)
         case .kmsKey: ("A-Za-z0-9:/_-" as ASCIIClass).holdsAll(of: text, count: 1...2048)
+        case .pageOrigin: isPageOrigin(text)
         }
     }
 
@@ -124,6 +128,20 @@ package enum TextShape: Sendable, CaseIterable {
             || origin.rest.first == "/"
                 && origin.rest.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
                     .allSatisfy { ("A-Za-z0-9._~-" as ASCIIClass).holdsAll(of: $0) }
+    }
+
+    /// An origin as browsers serialize it (HTML Standard, "Origin"): in lower case, without the scheme's own port. No other form
+    /// would ever match.
+    private func isPageOrigin(_ text: String) -> Bool {
+        guard let origin = WebOrigin(text), origin.rest.isEmpty, text == text.lowercased(), !origin.host.hasSuffix("."),
+            !origin.host.hasPrefix("."), !origin.host.contains("..")
+        else { return false }
+        if !origin.port.isEmpty {
+            guard let port = UInt16(origin.port.dropFirst()), port > 0, origin.port == ":\(port)",
+                port != (origin.scheme == "https" ? 443 : 80)
+            else { return false }
+        }
+        return origin.scheme == "https" || ["localhost", "127.0.0.1", "[::1]"].contains(origin.host)
     }
 
     /// Short enough to stand in the name of a rule (255 characters).

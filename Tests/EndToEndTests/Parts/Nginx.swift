@@ -9,13 +9,21 @@ final class Nginx {
     private let folder: String
     let program: RunningProgram
 
-    init(folder: String, workers: [String]) throws {
+    /// - Parameter files: texts of files of nginx/ that differ, by name.
+    init(folder: String, workers: [String], files: [String: String] = [:]) throws {
         self.folder = "\(folder)/nginx"
         port = try Ports.free()
         try FileManager.default.createDirectory(atPath: "\(self.folder)/temp", withIntermediateDirectories: true)
         // The files include each other as cloakroom/<name>, as they do under /etc/nginx.
-        try FileManager.default.createSymbolicLink(
-            atPath: "\(self.folder)/cloakroom", withDestinationPath: "\(Programs.checkout)/nginx")
+        let includes = "\(self.folder)/cloakroom"
+        if files.isEmpty {
+            try FileManager.default.createSymbolicLink(atPath: includes, withDestinationPath: Self.files)
+        } else {
+            try FileManager.default.copyItem(atPath: Self.files, toPath: includes)
+            for (name, text) in files {
+                try text.write(toFile: "\(includes)/\(name)", atomically: false, encoding: .utf8)
+            }
+        }
         try Self.configuration(folder: self.folder, port: port, workers: workers)
             .write(toFile: "\(self.folder)/nginx.conf", atomically: false, encoding: .utf8)
         program = try RunningProgram(
@@ -26,6 +34,13 @@ final class Nginx {
         try wait(for: "nginx: \(program.text)\(RunFolder.text(of: "\(self.folder)/error.log"))", within: .seconds(10)) {
             (try? Socket(port: port)) != nil
         }
+    }
+
+    private static var files: String { "\(Programs.checkout)/nginx" }
+
+    /// A file of nginx/ as it comes.
+    static func text(of file: String) throws -> String {
+        try String(contentsOfFile: "\(files)/\(file)", encoding: .utf8)
     }
 
     /// nginx(8): SIGHUP starts new worker processes with the configuration as it is now.
@@ -40,7 +55,7 @@ final class Nginx {
 
     /// As deploy/lib/nginx.sh writes it.
     private static func configuration(folder: String, port: Int, workers: [String]) throws -> String {
-        let upstream = try String(contentsOfFile: "\(Programs.checkout)/nginx/upstream.conf", encoding: .utf8)
+        let upstream = try text(of: "upstream.conf")
             .components(separatedBy: "\n")
             .filter { !$0.hasPrefix("    server unix:") && $0 != "}" }
         let servers = workers.map { "    server unix:\($0) max_fails=0;" }
@@ -52,7 +67,7 @@ final class Nginx {
             (user + [
                 "worker_processes 2;", "daemon off;", "pid \(folder)/nginx.pid;", "error_log \(folder)/error.log;",
                 "events { worker_connections 4096; }", "http {",
-            ] + temporary + ["    include cloakroom/log.conf;", "    include cloakroom/addresses.conf;"] + upstream
+            ] + temporary + ["log", "addresses", "browsers"].map { "    include cloakroom/\($0).conf;" } + upstream
             + servers + [
                 "    }", "    server {", "        listen 127.0.0.1:\(port) backlog=4096;",
                 "        access_log \(folder)/access.log cloakroom;", "        include cloakroom/server.conf;", "    }",

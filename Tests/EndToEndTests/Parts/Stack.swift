@@ -24,6 +24,8 @@ final class Stack {
         var waits = true
         /// The exit status that the worker must have in the end; `nil` when the test ends it by itself.
         var status: Int32? = 0
+        /// Files of nginx/ that are other than they come, by name.
+        var nginxFiles: (Stack) throws -> [String: String] = { _ in [:] }
     }
 
     let folder: String
@@ -117,7 +119,11 @@ final class Stack {
         if options.redis { redis = try StackRedis(folder: folder) }
         try options.prepare(self)
         try startServer()
-        if options.nginx { nginx = try Nginx(folder: folder, workers: (1...(options.workers ?? 1)).map { socket($0) }) }
+        if options.nginx {
+            nginx = try Nginx(
+                folder: folder, workers: (1...(options.workers ?? 1)).map { socket($0) },
+                files: options.nginxFiles(self))
+        }
     }
 
     func writeSettings(_ change: (inout TestSettings) -> Void = { _ in }) throws {

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import CloakroomServer
+
+struct WebSettingsTests {
+    private func faults(_ origins: String) -> [String] { settingsFaults(smallest("web: {origins: \(origins)}")) }
+
+    @Test func `no page may call unless it is listed`() throws {
+        #expect(try settings(smallest()).web.origins == [])
+        #expect(try settings(smallest("web: {origins: []}")).web.origins == [])
+    }
+
+    @Test(arguments: [
+        "https://app.example", "https://xn--bcher-kva.example:8443", "http://localhost", "http://localhost:3000",
+        "http://127.0.0.1:5173", "http://[::1]:8080", "https://[2001:db8::1]", "https://192.0.2.1",
+    ])
+    func `takes origins as browsers send them`(origin: String) throws {
+        #expect(try settings(smallest("web: {origins: ['\(origin)']}")).web.origins == [origin])
+    }
+
+    /// What no browser sends would never match; the rest would let in more than one page.
+    @Test(arguments: [
+        "null", "*", "https://*", "https://*.example", "https://app.example/", "https://app.example/path",
+        "https://app.example?", "https://App.example", "HTTPS://app.example", "https://app.example:443",
+        "http://localhost:80", "https://app.example:08443", "https://app.example:0", "https://app.example:65536",
+        "https://app.example:", "https://app.example.", "https://.example", "https://app..example",
+        "https://user@app.example", "app.example", "//app.example", "ftp://app.example", "http://app.example",
+        "http://127.0.0.2", "http://10.0.0.1", "http://localhost.example", "capacitor://localhost", "",
+        "https://bücher.example", "https://app.example https://other.example", "https://app.example$",
+    ])
+    func `refuses all else`(origin: String) {
+        let faults = faults("['https://app.example', '\(origin)']")
+        #expect(faults.count == 1 && faults[0].hasPrefix("web.origins[1]: is \""), "\(faults)")
+    }
+
+    @Test func `takes 64 at most, none twice`() {
+        let many = (1...65).map { "'https://\($0).example'" }
+        #expect(faults("[\(many.dropLast().joined(separator: ","))]") == [])
+        #expect(faults("[\(many.joined(separator: ","))]") == ["web.origins: has 65 origins; give 64 at most"])
+        #expect(
+            faults("['https://a.example', 'https://b.example', 'https://a.example']")
+                == ["web.origins: has https://a.example twice; take one of them out"])
+    }
+}
