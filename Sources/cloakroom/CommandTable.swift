@@ -6,8 +6,8 @@ enum CommandTable {
         InitCommand.self, SettingsCommand.self, ServeCommand.self, StatusCommand.self, CheckCommand.self,
         DoctorCommand.self, LoadCommand.self, AuditVerify.self, LifecycleShow.self, LifecycleApply.self,
         LifecycleVerify.self,
-        LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, NginxCORS.self, PolicyShow.self,
-        PolicyTest.self,
+        LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, CORSShow.self,
+        CORSApply.self, CORSVerify.self, NginxCORS.self, PolicyShow.self, PolicyTest.self,
         RenewCommand.self, TokenMint.self, UsageScanCommand.self, UserSet.self, UserGet.self, UserDisable.self,
         UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self, VersionCommand.self,
     ]
@@ -45,6 +45,13 @@ enum CommandTable {
 
     /// What several commands are about.
     private static let groups = [
+        "cors": CommandGroup(
+            "the bucket's rule for web pages",
+            about: "The rule of the bucket that lets web pages upload and read (CORS).",
+            examples: [
+                "cloakroom cors show cloakroom.json5", "cloakroom cors apply --dry-run cloakroom.json5",
+                "cloakroom cors verify --json cloakroom.json5",
+            ]),
         "lifecycle": CommandGroup(
             "the bucket's rules that let objects expire",
             about: "The rules of the bucket that let objects expire which are not renewed.",

@@ -55,7 +55,8 @@ struct SettingsCommandLine {
             "S3 says \(code) (403): these credentials may not do this; \(permissions)"
         case (_, "ChangedMeanwhile"): "the bucket's rules changed meanwhile, and nothing was put; run it again"
         case (_, "RuleCount"): "S3 keeps at most 1000 rules a bucket; remove one, or give --replace"
-        case (501, let code): "this store knows no lifecycle rules (\(code), 501)"
+        case (_, "CORSRuleCount"): "S3 keeps at most 100 rules for web pages a bucket; remove one"
+        case (501, let code): "this store knows no such rules (\(code), 501)"
         case (let status, let code): "S3 says \(code) (\(status))"
         }
     }

@@ -63,15 +63,17 @@ resource "aws_s3_bucket_policy" "assets" {
   depends_on = [aws_s3_bucket_public_access_block.assets]
 }
 
+# The rule that `cloakroom cors apply` would put.
 resource "aws_s3_bucket_cors_configuration" "assets" {
   count  = length(var.cors_origins) == 0 ? 0 : 1
   bucket = aws_s3_bucket.assets.id
 
   cors_rule {
+    id              = "cloakroom-browsers"
     allowed_origins = var.cors_origins
-    allowed_methods = ["GET", "HEAD", "PUT", "POST"]
-    allowed_headers = ["content-type", "x-amz-*"]
-    expose_headers  = ["ETag"]
+    allowed_methods = ["GET", "HEAD", "PUT", "POST", "DELETE"]
+    allowed_headers = ["*"]
+    expose_headers  = ["ETag", "Location", "x-amz-version-id", "x-amz-checksum-sha256", "x-amz-expiration", "Content-Range", "Accept-Ranges"]
     max_age_seconds = 3600
   }
 }

@@ -3,6 +3,7 @@
 resource "aws_iam_policy" "operator" {
   for_each = merge(
     {
+      cors      = local.policies["cors-policy.json"]
       lifecycle = local.policies["lifecycle-policy.json"]
       revoker   = local.revoker_policy
     },

@@ -29,7 +29,7 @@ output "worker_policies" {
 }
 
 output "operator_policy_arns" {
-  description = "By command: for operators who run `cloakroom lifecycle`, `doctor` and `user revoke --apply`."
+  description = "By command: for operators who run `cloakroom lifecycle`, `cors`, `doctor` and `user revoke --apply`."
   value       = { for name, policy in aws_iam_policy.operator : name => policy.arn }
 }
 

@@ -31,6 +31,7 @@ locals {
     var.settings,
     { region = data.aws_region.current.id, bucket = var.bucket },
     { for mode in [var.release_mode] : "release" => merge(try(var.settings.release, {}), { mode = mode }) if local.has_chats },
+    { for origins in length(var.cors_origins) == 0 ? [] : [var.cors_origins] : "web" => merge(try(var.settings.web, {}), { origins = origins }) },
     { for section, values in local.made : section => merge(try(var.settings[section], {}), values) },
   )
 }

@@ -93,9 +93,14 @@ variable "upload_lifetime_seconds" {
 }
 
 variable "cors_origins" {
-  description = "Origins whose pages may upload and read, such as https://app.example; none: apps need no CORS."
+  description = "Origins whose web pages may call the service and the bucket (web.origins), such as https://app.example; none: apps need no CORS."
   type        = list(string)
   default     = []
+
+  validation {
+    condition     = alltrue([for origin in var.cors_origins : can(regex("^(https://[a-z0-9.-]+|http://(localhost|127\\.0\\.0\\.1|\\[::1\\]))(:[0-9]+)?$", origin))])
+    error_message = "Exact origins as browsers send them, without a slash at the end; http for localhost, 127.0.0.1 and [::1] alone."
+  }
 }
 
 # Images of chats

@@ -12,6 +12,7 @@ package enum CheckName: String, Sendable, CaseIterable {
     case role
     case scopes
     case nginx = "front"
+    case browsers
     case sockets
 
     /// What it looks at, in a line.
@@ -29,6 +30,7 @@ package enum CheckName: String, Sendable, CaseIterable {
         case .role: "the role of users' sessions: tags, lifetime"
         case .scopes: "vended credentials: own folder open, all else closed"
         case .nginx: "nginx: headers, limits, TLS, what is public"
+        case .browsers: "web pages: settings, nginx and bucket agree on them"
         case .sockets: "the workers themselves, past nginx, and what they lack"
         }
     }

@@ -102,6 +102,7 @@ final class DoctorRun {
         case .role: await RoleCheck(dependencies).findings()
         case .scopes: await ScopesCheck(dependencies).findings()
         case .nginx: await NginxCheck(dependencies).findings()
+        case .browsers: await BrowserCheck(dependencies).findings()
         case .sockets: await SocketsCheck(dependencies).findings()
         }
     }

@@ -1,5 +1,4 @@
 import CloakroomAWS
-import Glibc
 import CloakroomLoop
 import CloakroomOperations
 import CloakroomServer
@@ -57,7 +56,7 @@ enum LifecycleApply: Command {
             return .success
         }
         if let refusal { return Output.fail("nothing is changed: \(refusal)") }
-        guard flags.contains("yes") || isConfirmed() else {
+        guard flags.contains("yes") || Confirmation.isGiven() else {
             return Output.fail("nothing is changed; answer y, or give --yes")
         }
         try await s3.put(
@@ -86,12 +85,6 @@ enum LifecycleApply: Command {
         review.findings.flatMap { LifecycleVerify.lines($0) }.forEach { Output.print($0) }
         return review.isGood
             ? .success : Output.fail("other rules of the bucket are in the way; --replace would remove them")
-    }
-
-    private static func isConfirmed() -> Bool {
-        guard isatty(STDIN_FILENO) == 1 else { return false }
-        Output.prompt("Apply? [y/N] ")
-        return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
     }
 
     /// S3 spreads a configuration; until then it may tell the one before.

@@ -13,7 +13,7 @@ struct DeployedPolicyTests {
         .appending(path: "../../../deploy/iam").standardized
     /// Those that are attached to a role or a user; the others are of a resource, or of a service.
     private static let names = [
-        "deny-older-sessions", "deny-user", "doctor-policy", "kms-policy", "lifecycle-policy",
+        "cors-policy", "deny-older-sessions", "deny-user", "doctor-policy", "kms-policy", "lifecycle-policy",
         "release-policy", "release-tag-policy", "revoker-policy", "session-role-policy", "session-role-trust",
         "validate-policy", "worker-policy",
     ]
@@ -271,6 +271,7 @@ struct DeployedPolicyTests {
             ("s3:GetLifecycleConfiguration", true, true), ("s3:GetBucketVersioning", true, true),
             ("s3:PutLifecycleConfiguration", true, false), ("s3:DeleteBucket", false, false),
             ("s3:PutBucketPolicy", false, false), ("s3:GetBucketAcl", false, true), ("s3:PutBucketAcl", false, false),
+            ("s3:GetBucketCORS", false, true), ("s3:PutBucketCORS", false, false),
         ] {
             let request = IAMRequest(action, "arn:aws:s3:::b")
             #expect([lifecycle, doctor, validate].map { $0.allows(request) } == [sets, looks, false], "\(action)")
@@ -285,6 +286,16 @@ struct DeployedPolicyTests {
             for policy in [lifecycle, validate] { #expect(!policy.allows(Self.object(action, "a", tag: nil))) }
             #expect(validate.allows(IAMRequest(action, "arn:aws:s3:::t/a")))
         }
+    }
+
+    @Test func `let the rule for web pages be set, and nothing else`() throws {
+        let cors = try Self.policy("cors-policy")
+        for (action, expected) in [
+            ("s3:GetBucketCORS", true), ("s3:PutBucketCORS", true), ("s3:PutLifecycleConfiguration", false),
+            ("s3:ListBucket", false),
+        ] { #expect(cors.allows(IAMRequest(action, "arn:aws:s3:::b")) == expected, "\(action)") }
+        #expect(!cors.allows(IAMRequest("s3:PutBucketCORS", "arn:aws:s3:::t")))
+        #expect(!cors.allows(Self.object("s3:GetObject", "a", tag: nil)))
     }
 
     @Test func `let who revokes do that to the one role, and the worker not at all`() throws {

@@ -18,6 +18,7 @@ PLACES = {
     "worker-policy": "role cloakroom-worker cloakroom-worker",
     "session-role-policy": "role cloakroom-app users-folders",
     "lifecycle-policy": "policy cloakroom-lifecycle",
+    "cors-policy": "policy cloakroom-cors",
     "doctor-policy": "role cloakroom-worker cloakroom-doctor",
     "revoker-policy": "policy cloakroom-revoker",
     "validate-policy": "policy cloakroom-validate",

@@ -52,7 +52,7 @@ def from_cloudformation(template):
                      [[tag["Key"], tag["Value"]] for tag in rule.get("TagFilters", [])] + rule.get("Transitions", [])]
                     for rule in properties["LifecycleConfiguration"]["Rules"]]
                 stack[f"bucket {name} CORS"] = [
-                    [rule["AllowedOrigins"], sorted(rule["AllowedMethods"]), rule["AllowedHeaders"],
+                    [rule["Id"], rule["AllowedOrigins"], sorted(rule["AllowedMethods"]), rule["AllowedHeaders"],
                      rule["ExposedHeaders"], rule["MaxAge"]]
                     for rule in properties.get("CorsConfiguration", {}).get("CorsRules", [])]
                 stack[f"bucket {name} metrics"] = [
@@ -127,7 +127,7 @@ def from_terraform(state):
                     for rule in values["rule"]]
             case "aws_s3_bucket_cors_configuration":
                 stack[f"bucket {name} CORS"] = [
-                    [rule["allowed_origins"], sorted(rule["allowed_methods"]), rule["allowed_headers"],
+                    [rule["id"], rule["allowed_origins"], sorted(rule["allowed_methods"]), rule["allowed_headers"],
                      rule["expose_headers"], rule["max_age_seconds"]] for rule in values["cors_rule"]]
             case "aws_s3_bucket_metric":
                 stack[f"bucket {name} metrics"] = [values["name"]]
