@@ -121,7 +121,8 @@ private struct WorkerRoute {
         case .releaseBatch: .releaseImages
         case .sessionKeys, .appleNotifications, .containerCredentials, .webIdentity, .presignedPost, .health,
             .readiness, .metrics,
-            .status:
+            .status, .companionForm, .companionUploads, .companionUpload, .companionBatch, .companionCompletion,
+            .companionPart, .companionCredentials:
             .unknown
         }
     }

@@ -60,6 +60,8 @@ package struct ErrorBody: Sendable, Equatable, Codable {
     package var code: String?
     /// Which of the code's reasons it is; `nil` for a code that has but one.
     package var reason: String?
+    /// ``error`` once more, where Uppy reads it: on the routes of Companion alone.
+    package var message: String?
 
     package init(error: String, code: ErrorCode, reason: String? = nil) {
         self.error = error
@@ -69,11 +71,23 @@ package struct ErrorBody: Sendable, Equatable, Codable {
 }
 
 extension ErrorBody: WireBody {
+    /// - Returns: `nil` for what is no such body.
+    package init?(encoded: [UInt8]) {
+        guard let object = (try? JSON(parsing: encoded))?.object, let error = object["error"]?.string else {
+            return nil
+        }
+        self.error = error
+        code = object["code"]?.string
+        reason = object["reason"]?.string
+        message = object["message"]?.string
+    }
+
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("error", error)
         if let code { writer.member("code", code) }
         if let reason { writer.member("reason", reason) }
+        if let message { writer.member("message", message) }
         writer.endObject()
     }
 }

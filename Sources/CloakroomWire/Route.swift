@@ -1,4 +1,4 @@
-/// The routes of the worker; the raw value is the path as it is sent, before `?`, with `{id}` for what differs.
+/// The routes of the worker; the raw value is the path as it is sent, before `?`, with `{id}` and `{number}` for what differs.
 package enum Route: String, Sendable, CaseIterable {
     case stsToken = "/api/v1/auth/sts-token"
     case session = "/api/v1/auth/session"
@@ -16,6 +16,13 @@ package enum Route: String, Sendable, CaseIterable {
     case renewBatch = "/v2/assets/renew-batch"
     case renewOne = "/v2/assets/renew"
     case releaseBatch = "/v2/assets/release-batch"
+    case companionForm = "/companion/s3/params"
+    case companionUploads = "/companion/s3/multipart"
+    case companionUpload = "/companion/s3/multipart/{id}"
+    case companionBatch = "/companion/s3/multipart/{id}/batch"
+    case companionCompletion = "/companion/s3/multipart/{id}/complete"
+    case companionPart = "/companion/s3/multipart/{id}/{number}"
+    case companionCredentials = "/companion/s3/sts"
     case health = "/healthz"
     case readiness = "/readyz"
     case metrics = "/metrics"
@@ -25,15 +32,21 @@ package enum Route: String, Sendable, CaseIterable {
         switch self {
         case .stsToken, .webIdentity, .session, .appleNotifications, .presignedPost, .multipartUploads,
             .multipartCompletion,
-            .renewBatch, .releaseBatch:
+            .renewBatch, .releaseBatch, .companionUploads, .companionCompletion:
             "POST"
         case .renewOne: "PUT"
         case .multipartUpload: "DELETE"
         case .containerCredentials, .presignedUpload, .multipartParts, .sessionKeys, .health, .readiness, .metrics,
-            .status:
+            .status, .companionForm, .companionUpload, .companionBatch, .companionPart, .companionCredentials:
             "GET"
         }
     }
+
+    /// ``method``, and what else the path takes.
+    package var methods: [String] { self == .companionUpload ? [method, "DELETE"] : [method] }
+
+    /// Whether it is one of Uppy's server, Companion, whose wire these routes speak.
+    package var isCompanion: Bool { rawValue.hasPrefix("/companion/") }
 
     /// Whether HEAD is handled as GET, without the body: probes of load balancers send it.
     package var answersHead: Bool { [.health, .readiness, .metrics, .status].contains(self) }

@@ -11,7 +11,7 @@ let wire: Verb = { _ in
             Route.allCases.map { route in
                 .object([
                     "path": .string(route.rawValue),
-                    "methods": .array(([route.method] + (route.answersHead ? ["HEAD"] : [])).map { .string($0) }),
+                    "methods": .array((route.methods + (route.answersHead ? ["HEAD"] : [])).map { .string($0) }),
                 ])
             }),
         "errors": .array(
@@ -25,10 +25,17 @@ let wire: Verb = { _ in
                 CredentialRequest(scope: "read", lifetimeSeconds: 900).query.map { .string($0.name) }),
             "presignPut": names(PutUploadParameter.self),
             "uploadParts": .array([.string("numbers")]),
+            "companionParams": texts("filename", "type", "metadata"), "companionParts": texts("key"),
+            "companionAbort": texts("key"), "companionPartUrl": texts("key"), "companionComplete": texts("key"),
+            "companionPartUrls": texts("key", "partNumbers"),
+            "companionCredentials": .array(
+                CredentialRequest(scope: "read", lifetimeSeconds: 900).query.map { .string($0.name) }),
         ]),
         "bodies": .object(try bodies.mapValues { .array(try $0.map { try json($0) }) }),
     ]
 }
+
+private func texts(_ words: String...) -> JSONValue { .array(words.map { .string($0) }) }
 
 private func names<Names: RawRepresentable & CaseIterable>(_: Names.Type) -> JSONValue where Names.RawValue == String {
     .array(Names.allCases.map { .string($0.rawValue) })
@@ -53,7 +60,7 @@ private let releases = [
 private let bodies: [String: [[UInt8]]] = [
     "Error": forms(
         ErrorBody(error: "Part 2 has not been uploaded", code: .uploadIncomplete, reason: "part_missing"),
-        ErrorBody(error: "No such route", code: .notFound)),
+        ErrorBody(error: "No such route", code: .notFound), companionError),
     "CredentialRequest": forms(CredentialRequest(scope: "read", lifetimeSeconds: 900), CredentialRequest()),
     "Credentials": forms(
         STSTokenBody(
@@ -102,6 +109,27 @@ private let bodies: [String: [[UInt8]]] = [
     "ReleaseBatchRequest": forms(ReleaseBatchRequest(images: [ReleaseItem(key: key, releaseToken: "r")])),
     "ReleaseResult": releases.map(\.encoded),
     "ReleaseBatch": forms(ReleaseBatchBody(results: releases)),
+    "CompanionForm": forms(CompanionFormBody(url: url, fields: ["key": key], expires: 900)),
+    "CompanionUploadRequest": forms(
+        CompanionUploadRequest(filename: "a.jpg", type: "image/jpeg", metadata: ["name": "a.jpg"]),
+        CompanionUploadRequest(filename: nil, type: nil)),
+    "CompanionUpload": forms(CompanionUploadBody(key: key, uploadId: "i", bucket: "photos")),
+    "CompanionParts": forms(CompanionPartsBody(parts: [.init(number: 1, entityTag: "e", byteCount: 7)])),
+    "CompanionPartUrl": forms(CompanionPartURLBody(url: url, expires: 900)),
+    "CompanionPartUrls": forms(CompanionPartURLsBody(urls: [1: url])),
+    "CompanionCompletionRequest": forms(CompanionCompletionRequest(parts: [.init(number: 1, entityTag: "e")])),
+    "CompanionCompletion": forms(CompanionCompletionBody(location: url, key: key, bucket: "photos")),
+    "CompanionCredentials": forms(
+        CompanionCredentialsBody(
+            STSTokenBody(
+                credentials: .init(accessKeyId: "ASIA", secretAccessKey: "s", sessionToken: "t", expiration: end),
+                region: "eu-central-1", bucket: "photos"))),
 ]
+
+private let companionError: ErrorBody = {
+    var body = ErrorBody(error: "No such upload", code: .uploadNotFound)
+    body.message = body.error
+    return body
+}()
 
 private func forms(_ bodies: any WireEncodable...) -> [[UInt8]] { bodies.map { $0.encoded } }

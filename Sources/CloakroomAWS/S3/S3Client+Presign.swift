@@ -52,9 +52,26 @@ extension S3Client {
     package func presignParts(
         _ object: ObjectAddress, uploadID: String, parts: [PartTerms], lifetime: Duration
     ) async throws(AWSError) -> (urls: [Secret], expiration: Date) {
+        try await presignParts(
+            object, uploadID, parts.map { ($0.number, ["content-length": String($0.byteCount)]) }, lifetime)
+    }
+
+    /// Presigns the upload of parts of one object, each of any length.
+    ///
+    /// - Returns: a URL for each part, and when they all end.
+    package func presignParts(
+        _ object: ObjectAddress, uploadID: String, numbers: [Int], lifetime: Duration
+    ) async throws(AWSError) -> (urls: [Secret], expiration: Date) {
+        try await presignParts(object, uploadID, numbers.map { ($0, [:]) }, lifetime)
+    }
+
+    private func presignParts(
+        _ object: ObjectAddress, _ uploadID: String, _ parts: [(number: Int, fields: HeaderFields)],
+        _ lifetime: Duration
+    ) async throws(AWSError) -> (urls: [Secret], expiration: Date) {
         let upload = "uploadId=\(PercentEncoding.encode(uploadID))"
         let messages = parts.map { part in
-            var message = unsignedPut(object, ["content-length": String(part.byteCount)])
+            var message = unsignedPut(object, part.fields)
             message.query = "partNumber=\(part.number)&\(upload)"
             return message
         }
@@ -137,8 +154,14 @@ package struct PostTerms: Sendable, Equatable {
     /// The SHA-256 of the bytes, in base64; `nil` for any bytes.
     package var checksum: String?
     package var lifetime: Duration
+    /// What else the form must hold, such as metadata.
+    package var otherFields: HeaderFields
 
-    package init(contentType: String, byteCounts: ClosedRange<Int>, checksum: String? = nil, lifetime: Duration) {
+    package init(
+        contentType: String, byteCounts: ClosedRange<Int>, checksum: String? = nil, lifetime: Duration,
+        otherFields: HeaderFields = [:]
+    ) {
+        self.otherFields = otherFields
         self.contentType = contentType
         self.byteCounts = byteCounts
         self.checksum = checksum
@@ -179,6 +202,7 @@ struct PostPolicy {
         let signing = presigningContext.signing
         var fields = [("key", key), ("Content-Type", terms.contentType)]
         if let checksum = terms.checksum { fields.append(("x-amz-checksum-sha256", checksum)) }
+        fields += terms.otherFields.map { ($0.name, $0.value) }
         fields += [
             ("x-amz-algorithm", SigV4.algorithm),
             ("x-amz-credential", "\(signing.credentials.accessKeyID)/\(signing.key.scope)"),

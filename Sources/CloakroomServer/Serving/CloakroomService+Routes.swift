@@ -11,7 +11,7 @@ import CloakroomWire
 #endif
 
 extension CloakroomService {
-    /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
+    /// `POST /api/v1/auth/sts-token`, `GET /v1/credentials` and `GET /companion/s3/sts`.
     func vend(_ request: Request, _ route: Route) -> RequestStep {
         identified(request, .vendAll, acceptsBare: route == .containerCredentials) {
             [self] subject, entitlement in
@@ -115,11 +115,11 @@ extension CloakroomService {
 
     /// The grant, or the part of it that the request names: in its body, or where that has no body in its query.
     private func narrowed(_ grant: Grant, by request: Request, _ route: Route) -> Result<Grant, RequestRefusal> {
-        guard route == .containerCredentials ? !request.query.isEmpty : !request.body.isEmpty else {
+        guard route.vendsByQuery ? !request.query.isEmpty : !request.body.isEmpty else {
             return .success(grant)
         }
         guard let asked = try? CredentialRequest(request, route) else {
-            let part = route == .containerCredentials ? "query" : "body"
+            let part = route.vendsByQuery ? "query" : "body"
             return .failure(RequestRefusal(answer: .error(.invalidRequest, "Invalid request \(part)")))
         }
         return narrowed(grant, by: asked) { RouteResponse($0, lifetime: "lifetimeSeconds") }
@@ -365,10 +365,15 @@ final class VendPermit {
     }
 }
 
+extension Route {
+    /// Whether a request for credentials says in its query what it wants, not in a body.
+    fileprivate var vendsByQuery: Bool { method == "GET" }
+}
+
 extension CredentialRequest {
-    /// What a request says on one of the two vending routes: in its JSON body, or in its query.
+    /// What a request says on one of the vending routes: in its JSON body, or in its query.
     init(_ request: Request, _ route: Route) throws(ParsingError) {
-        if route == .containerCredentials {
+        if route.vendsByQuery {
             try self.init(query: request.query)
         } else {
             try self.init(parsing: request.body)

@@ -99,7 +99,7 @@ extension CloakroomService {
     /// - Parameters:
     ///   - bytes: what a request that can be read is charged for, besides itself.
     ///   - work: for those who may store something.
-    private func uploading<Asked: Sendable>(
+    func uploading<Asked: Sendable>(
         _ asked: Result<Asked, UploadRules.Refusal>, bytes: (Asked) -> Int,
         _ work: @escaping @LoopActor @Sendable (Asked, Subject, Entitlement) async throws(AWSError) -> RequestOutcome
     ) -> RequestPlan {
@@ -136,7 +136,7 @@ extension CloakroomService {
         }
     }
 
-    private func handedOut(
+    func handedOut(
         _ answer: RouteResponse, _ objectKey: String, until expiration: Date, _ subject: Subject,
         _ entitlement: Entitlement,
         _ request: Request
@@ -150,7 +150,7 @@ extension CloakroomService {
 
 extension RequestOutcome {
     /// What is requested of S3 first.
-    fileprivate static func asking(
+    static func asking(
         _ work: @escaping @LoopActor @Sendable () async throws(AWSError) -> RequestOutcome
     ) -> RequestOutcome {
         .waiting(for: .s3) {
@@ -160,16 +160,17 @@ extension RequestOutcome {
 }
 
 extension RouteResponse {
-    fileprivate static let noSuchUpload = error(.uploadNotFound, "No such upload")
+    static let noSuchUpload = error(.uploadNotFound, "No such upload")
 
-    fileprivate init(_ refusal: UploadRules.Refusal) {
+    init(_ refusal: UploadRules.Refusal) {
         switch refusal {
         case .chatNotEnabled: self = .chatNotEnabled
         case .contentType:
             self = .error(.contentTypeNotAllowed, refusal.sentence)
             // 415 is for the type of the request's own body (RFC 9110 §15.5.16).
             response.status = ErrorCode.invalidRequest.status
-        case .noContentType, .noLength, .length, .checksum, .purpose, .malformedQuery, .malformedBody, .partNumbers:
+        case .noContentType, .noType, .noLength, .length, .checksum, .purpose, .malformedQuery, .malformedBody,
+            .partNumber, .metadata, .partNumbers:
             self = .error(.invalidRequest, refusal.sentence)
         }
     }

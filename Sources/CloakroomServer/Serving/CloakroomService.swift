@@ -67,12 +67,13 @@ package final class CloakroomService {
     let inFlight: RequestsInFlight
     /// From when on a request counts as slow.
     let slowNanoseconds: UInt64?
-    private let routes = RouteTable()
+    private let routes: RouteTable
     private var ids = RequestIDs()
     private var crowds = AddressCrowds()
 
     package init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        routes = RouteTable(hasCompanion: dependencies.settings.web.companion)
         inFlight = dependencies.metrics.inFlight
         slowNanoseconds = dependencies.settings.log.slowRequest?.nanoseconds
         admissions = Admissions(
@@ -122,21 +123,22 @@ package final class CloakroomService {
     private func step(_ request: Request, _ match: RouteTable.Match?) -> RequestStep {
         guard let match else { return .done(.noSuchRoute) }
         let route = match.route
-        guard request.method == route.method else {
+        guard route.methods.contains(request.method) else {
             if request.method == "HEAD", route.answersHead {
                 var request = request
                 request.method = route.method
                 return step(request, match).withoutBody
             }
             var answer = RouteResponse.error(.methodNotAllowed, "Method not allowed")
-            answer.response.fields.add("Allow", route.answersHead ? "\(route.method), HEAD" : route.method)
+            let methods = route.methods + (route.answersHead ? ["HEAD"] : [])
+            answer.response.fields.add("Allow", methods.joined(separator: ", "))
             return .done(answer)
         }
         guard request.hasTrueLength else {
             return .done(.error(.invalidRequest, "Invalid request body", reason: "content_length"))
         }
         switch route {
-        case .stsToken, .containerCredentials: return vend(request, route)
+        case .stsToken, .containerCredentials, .companionCredentials: return vend(request, route)
         case .webIdentity: return assumeRole(request)
         case .session: return session(request)
         case .sessionKeys: return .done(sessionKeys)
@@ -149,6 +151,12 @@ package final class CloakroomService {
         case .multipartUpload: return abortMultipart(request, id: match.id)
         case .renewBatch, .renewOne: return renew(request, route)
         case .releaseBatch: return release(request)
+        case .companionForm: return companionForm(request)
+        case .companionUploads: return beginCompanionUpload(request)
+        case .companionUpload: return companionUpload(request, id: match.id)
+        case .companionPart: return companionPart(request, id: match.id, number: match.number)
+        case .companionBatch: return companionBatch(request, id: match.id)
+        case .companionCompletion: return completeCompanionUpload(request, id: match.id)
         case .health: return .done(Self.healthy)
         case .readiness: return .done(dependencies.readiness.answer)
         case .metrics: return .done(metrics())

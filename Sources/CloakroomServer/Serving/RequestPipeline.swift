@@ -154,8 +154,10 @@ final class RequestPipeline {
     }
 
     private func finish(_ answer: consuming RouteResponse) {
-        if route == .webIdentity, let fault = answer.fault {
+        if let fault = answer.fault, route == .webIdentity {
             answer.response = STSResponse.error(fault, answer.response, id: request.id)
+        } else if route?.isCompanion == true {
+            answer = answer.asCompanions
         }
         let nanoseconds = Monotonic.now &- start
         service.dependencies.metrics.answered(label, status: answer.response.status, nanoseconds: nanoseconds)

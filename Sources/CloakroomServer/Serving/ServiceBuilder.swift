@@ -101,6 +101,7 @@ package struct ServiceBuilder {
                 releaser: releaser,
                 uploader: Uploader(
                     s3: s3, settings: settings.uploads, bucketURL: settings.aws.s3.url,
+                    companionBucket: settings.web.companion ? settings.bucket : nil,
                     releaseTokens: releaser?.tokens, requestDeadline: deadline,
                     now: runtime.wallClock, randomBytes: dependencies.randomBytes),
                 audit: AuditLog(

@@ -130,6 +130,8 @@ enum UploadCompletionRefusal: Error, Equatable {
     case length(Int, is: Int, expected: Int)
     case tag(Int)
     case tagCount(Int, expected: Int)
+    /// All parts together, in bytes.
+    case tooLarge(Int, maximum: Int)
     /// By the store, though they are all there.
     case refused
     /// The object is there already, and not of these.
@@ -139,7 +141,7 @@ enum UploadCompletionRefusal: Error, Equatable {
     var reason: UploadIncompleteReason {
         switch self {
         case .missing: .partMissing
-        case .length: .partLength
+        case .length, .tooLarge: .partLength
         case .tag, .otherParts: .partETag
         case .tagCount: .etagCount
         case .refused: .partsRefused
@@ -152,6 +154,7 @@ enum UploadCompletionRefusal: Error, Equatable {
         case .otherParts: "The object is there, made of parts with other entity tags"
         case .missing(let number): "Part \(number) has not been uploaded"
         case .length(let number, let count, let expected): "Part \(number) has \(count) bytes instead of \(expected)"
+        case .tooLarge(let count, let maximum): "The parts have \(count) bytes, and \(maximum) are the most"
         case .tag(let number): "Part \(number) has another entity tag"
         case .tagCount(let count, let expected): "There are \(count) etags for \(expected) parts"
         }
@@ -194,7 +197,7 @@ extension MultipartLayout {
         return MD5.hash(digests).hexadecimal
     }
 
-    private static func bare(_ tag: String) -> String { tag.filter { $0 != "\"" } }
+    static func bare(_ tag: String) -> String { tag.filter { $0 != "\"" } }
 }
 
 /// How an object is cut: all parts of one size, the last of what is left.

@@ -13,6 +13,8 @@ struct UploadRules: Sendable {
     /// Why a request is refused.
     enum Refusal: Error, Sendable, Equatable {
         case noContentType
+        /// The same, by its name on Companion's wire.
+        case noType
         case contentType
         case noLength(name: String)
         case length(name: String, maximum: Int)
@@ -22,6 +24,9 @@ struct UploadRules: Sendable {
         case chatNotEnabled
         case malformedQuery
         case malformedBody
+        /// Of a part on Companion's wire, where how many there are is not known.
+        case partNumber
+        case metadata
         /// - Parameter count: of the parts there are.
         case partNumbers(count: Int)
 
@@ -29,6 +34,7 @@ struct UploadRules: Sendable {
         var sentence: String {
             switch self {
             case .noContentType: "contentType is required"
+            case .noType: "type is required"
             case .contentType: "This content type cannot be uploaded"
             case .noLength(let name): "\(name) is required"
             case .length(let name, let maximum): "\(name) must be a number of bytes from 1 to \(maximum)"
@@ -37,6 +43,11 @@ struct UploadRules: Sendable {
             case .chatNotEnabled: "Images of chats are not set up here"
             case .malformedQuery: "Invalid query"
             case .malformedBody: "Invalid request body"
+            case .partNumber:
+                "Parts have numbers from 1 to 10000, and at most \(WireLimits.maximumPartsPerRequest) are signed at once"
+            case .metadata:
+                "metadata must have names of letters, digits, dots, hyphens and underscores, and at most"
+                    + " \(CompanionParameters.maximumMetadataBytes) bytes"
             case .partNumbers(let count):
                 "numbers must name at most \(WireLimits.maximumPartsPerRequest) parts from 1 to \(count), such as "
                     + "1-\(min(count, WireLimits.maximumPartsPerRequest))"

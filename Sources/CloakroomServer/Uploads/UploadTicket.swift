@@ -42,19 +42,25 @@ struct TicketSeal: Sendable {
         writer.plainName("end")
         writer.integer(Int(ticket.expiration.timeIntervalSince1970))
         writer.endObject()
-        return Base64URL.encode(keys[0].seal(writer.bytes, context: Self.context(user)))
+        return seal(writer.bytes, context: Self.context(user))
+    }
+
+    /// - Precondition: there is a key.
+    func seal(_ ticket: [UInt8], context: [UInt8]) -> String {
+        Base64URL.encode(keys[0].seal(ticket, context: context))
     }
 
     /// - Returns: `nil` for an id that was altered, invented, sealed for another user or with another key, or has ended.
     func ticket(_ id: String, of user: UserID, at now: Date) -> UploadTicket? {
+        guard let bytes = open(id, context: Self.context(user)), let ticket = Self.read(bytes), now < ticket.expiration
+        else { return nil }
+        return ticket
+    }
+
+    /// - Returns: `nil` for an id that was altered, invented, or sealed with another key or context.
+    func open(_ id: String, context: [UInt8]) -> [UInt8]? {
         guard id.utf8.count <= Self.maximumLength, let sealed = Base64URL.decode(Array(id.utf8)) else { return nil }
-        let context = Self.context(user)
-        for key in keys {
-            guard let bytes = key.open(sealed, context: context) else { continue }
-            guard let ticket = Self.read(bytes), now < ticket.expiration else { return nil }
-            return ticket
-        }
-        return nil
+        return keys.lazy.compactMap { $0.open(sealed, context: context) }.first
     }
 
     private static func context(_ user: UserID) -> [UInt8] { Array("upload of \(user.text)".utf8) }

@@ -15,6 +15,8 @@ package final class Uploader {
     let rules: UploadRules
     /// `nil` without a key that seals the ids.
     let multipart: MultipartUploads?
+    /// `nil` where Companion's wire is off.
+    let companion: CompanionUploads?
     private let s3: S3Client
     private let lifetime: Duration
     private let names: AssetNames
@@ -23,17 +25,19 @@ package final class Uploader {
 
     /// - Parameters:
     ///   - bucketURL: where objects are read when the settings name no other place.
+    ///   - companionBucket: the bucket's name for Companion's wire; `nil` where that is off.
     ///   - releaseTokens: for images of chats; `nil` where the settings have none.
     ///   - requestDeadline: of requests to S3.
     package init(
-        s3: S3Client, settings: Settings.Uploads, bucketURL: String, releaseTokens: ReleaseTokens? = nil,
-        requestDeadline: Duration,
+        s3: S3Client, settings: Settings.Uploads, bucketURL: String, companionBucket: String? = nil,
+        releaseTokens: ReleaseTokens? = nil, requestDeadline: Duration,
         now: @escaping @Sendable () -> Date = { Date() },
         randomBytes: @escaping @Sendable (Int) -> [UInt8] = CloakroomCrypto.randomBytes
     ) {
         self.s3 = s3
         lifetime = settings.lifetime
-        rules = UploadRules(settings)
+        let rules = UploadRules(settings)
+        self.rules = rules
         let names = AssetNames(
             keyPrefix: settings.keyPrefix, baseURL: settings.assetBaseURL ?? bucketURL, randomBytes: randomBytes)
         self.names = names
@@ -47,6 +51,14 @@ package final class Uploader {
             : MultipartUploads(
                 s3: s3, settings: settings, names: names, chatNames: chatNames, requestDeadline: requestDeadline,
                 now: now)
+        companion =
+            settings.idKeys.isEmpty
+            ? nil
+            : companionBucket.map {
+                CompanionUploads(
+                    s3: s3, bucket: $0, settings: settings, names: names, rules: rules,
+                    requestDeadline: requestDeadline, now: now)
+            }
     }
 
     /// By PUT.

@@ -55,6 +55,9 @@ package final class VendedSession {
     ///   - grant: what they were vended for to this user; like `settings`, read for the first response only.
     ///   - settings: where the bucket is.
     func body(for route: Route, to user: UserID, _ grant: Grant, _ settings: @autoclosure () -> Settings) -> [UInt8] {
+        if route == .companionCredentials {
+            return CompanionCredentialsBody(stsToken(user, grant, settings())).encoded
+        }
         let isContainer = route == .containerCredentials
         if let body = isContainer ? containerBody : stsTokenBody { return body }
         if isContainer {

@@ -33,6 +33,17 @@ struct WebSettingsTests {
         #expect(faults.count == 1 && faults[0].hasPrefix("web.origins[1]: is \""), "\(faults)")
     }
 
+    @Test func `Companion's wire takes a key for its ids`() throws {
+        #expect(try !settings(smallest()).web.companion)
+        let keys = #"uploads: {idKeys: [{env: "SIGNING"}]}"#
+        #expect(try settings(smallest("web: {companion: true}, \(keys)")).web.companion)
+        #expect(
+            settingsFaults(smallest("web: {companion: true}")) == [
+                "web.companion: is true without uploads.idKeys, which the ids of its uploads are sealed with; give"
+                    + " uploads.idKeys a secret made with: openssl rand -base64 32"
+            ])
+    }
+
     @Test func `takes 64 at most, none twice`() {
         let many = (1...65).map { "'https://\($0).example'" }
         #expect(faults("[\(many.dropLast().joined(separator: ","))]") == [])

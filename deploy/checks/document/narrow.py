@@ -29,6 +29,8 @@ def closed(node):
 def narrowed():
     document = Document()
     tree = copy.deepcopy(document.tree)
+    # Off unless web.companion is on, as in the stack.
+    tree["paths"] = {path: item for path, item in tree["paths"].items() if not path.startswith("/companion/")}
     schemas = tree["components"]["schemas"]
     asked = {"CredentialRequest", "SessionRequest", "AppleNotification", "PostUploadRequest", "MultipartUploadRequest",
              "CompletionRequest", "WebIdentityRequest", "RenewBatchRequest", "RenewOneRequest", "ReleaseBatchRequest"}
@@ -42,6 +44,8 @@ def narrowed():
     schemas["MultipartUploadRequest"]["properties"]["contentLength"]["maximum"] = MAXIMUM_BYTES
     schemas["PostUploadRequest"]["properties"]["maximumBytes"]["maximum"] = MAXIMUM_BYTES
     for path, method, _ in document.operations():
+        if path not in tree["paths"]:
+            continue
         for parameter in tree["paths"][path][method.lower()].get("parameters", []):
             if parameter["name"] == "scope":
                 parameter["schema"]["enum"] = SCOPES

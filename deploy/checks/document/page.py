@@ -56,7 +56,8 @@ def routes(document):
             schema = document.followed(content["schema"])
             asked += [f"`{name}`{'' if name in schema.get('required', []) else '?'}" for name in schema["properties"]]
         content = next(iter(operation["responses"]["200"]["content"].items()))
-        returned = [f"`{name}`" for name in document.followed(content[1]["schema"]).get("properties", {})]
+        schema = document.followed(content[1]["schema"])
+        returned = [f"`{name}`" for name in document.followed(schema.get("items", schema)).get("properties", {})]
         head = "; HEAD too" if "head" in document.tree["paths"][path] else ""
         rows.append([
             f"[`{method} {path}`](#{anchor(method, path)})", operation["summary"].rstrip(".") + head, ", ".join(asked) or "–",
@@ -74,7 +75,7 @@ def http(document, path, method, operation):
     target, query = path, []
     for parameter in operation.get("parameters", []):
         if "example" in parameter and parameter["in"] == "path":
-            target = target.replace("{%s}" % parameter["name"], parameter["example"])
+            target = target.replace("{%s}" % parameter["name"], str(parameter["example"]))
         elif "example" in parameter:
             query.append(f"{parameter['name']}={parameter['example']}")
     lines = [f"{method} {target}{'?' if query else ''}{'&'.join(query)} HTTP/1.1"]
