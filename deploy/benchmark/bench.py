@@ -16,6 +16,7 @@ import load
 import measure
 import model
 import operations
+import preflights
 import renewals
 import report
 import retention
@@ -102,6 +103,7 @@ class Bench:
         if self._wants("clients"):
             self._try(self._crowds)
             self._try(self._wires)
+            self._try(self._preflights)
         if self._wants("load"):
             self._try(self._generator)
         if self._wants("operations"):
@@ -174,6 +176,12 @@ class Bench:
         print("vending in STS' own wire beside JSON", flush=True)
         self._median("sts_wire_cpu_over_sts_token",
                      wires.sts_over_json(self.parts, self.canned, self.cluster_pairs, self.seconds))
+
+    def _preflights(self):
+        print("sending preflights of browsers", flush=True)
+        requests, sent = preflights.worker_requests(self.parts, self.canned)
+        self.values["preflight_worker_requests"] = requests
+        self.notes.append(f"preflights: the worker counted {requests:,} requests while nginx responded to {sent:,}.")
 
     def _generator(self):
         print("sending a load beside wrk", flush=True)

@@ -28,6 +28,7 @@ LIMITS = [
     ("clients_10000_rss_mb", "≤", 250, "clients"),
     ("clients_10000_cpu_over_1000", "≤", 1.2, "clients"),
     ("sts_wire_cpu_over_sts_token", "≤", 1.15, "clients"),
+    ("preflight_worker_requests", "≤", 0, "clients"),
     ("sts_calls_per_subject_at_expiry", "≤", 1, "expiry"),
     ("sts_calls_per_100_subjects", "≤", 100, "subjects"),
     ("backup_time_over_rclone", "≤", 1.0, "backup"),

@@ -133,7 +133,7 @@ class Stack:
         in milliseconds; partial_failure: how keys are told of that still fail after retries; minimum_age: of an
         object that is renewed, in seconds; slowed: by an instrument, so that time limits are long;
         chats: images of chats have a place of their own, and can be released; ceph: the store and how images are
-        released there, in place of the upstream; redis: where it is, if not at the socket of all.
+        released there, in place of the upstream; redis: where it is, if not at the socket of all; origins: of web pages.
         """
         arguments, environment, _ = self.worker_command(name, upstream_port, **how)
         return self.start_command(name, arguments, environment)
@@ -186,7 +186,7 @@ class Stack:
 
     def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
                   region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False,
-                  chats=False, ceph=None, redis=None):
+                  chats=False, ceph=None, redis=None, origins=()):
         """The defaults, but for endpoints, places, and rate limits that no client reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
@@ -198,6 +198,7 @@ class Stack:
         } if chats else {}
         settings = {
             **of_chats,
+            **({"web": {"origins": list(origins)}} if origins else {}),
             "region": region,
             "bucket": BUCKET,
             "aws": {
@@ -240,6 +241,10 @@ def _on_ceph(settings, place, mode):
         "release": settings["release"] | {"mode": mode},
         "server": {"drainSeconds": 20, "requestDeadlineMilliseconds": 15_000},
     }
+
+
+def listens(port):
+    return _connects(socket.AF_INET, ("127.0.0.1", port))
 
 
 def free_port():

@@ -48,6 +48,11 @@ struct CompanionTests {
         try #require(JSONSerialization.jsonObject(with: Data(text(answer).utf8)) as? [String: Any])
     }
 
+    private func policy(_ fields: [String: String]) throws -> String {
+        let encoded = try #require(fields["policy"])
+        return String(decoding: try #require(Data(base64Encoded: encoded)), as: UTF8.self)
+    }
+
     private func status(_ answer: String) -> String { answer.components(separatedBy: "\n")[0] }
 
     @LoopActor private func begun(_ service: TestService, _ user: String = "u_1") async throws -> String {
@@ -71,7 +76,7 @@ struct CompanionTests {
         let fields = try #require(body["fields"] as? [String: String])
         #expect(fields["key"] == Self.key && fields["Content-Type"] == "image/jpeg")
         #expect(fields["x-amz-meta-name"] == "=?UTF-8?B?Z3LDvG4uanBn?=" && fields["success_action_status"] == "201")
-        let policy = String(decoding: try #require(Data(base64Encoded: try #require(fields["policy"]))), as: UTF8.self)
+        let policy = try policy(fields)
         #expect(policy.contains(#"["content-length-range",1,8388611]"#), "\(policy)")
         #expect(policy.contains(#"{"x-amz-meta-name":"=?UTF-8?B?Z3LDvG4uanBn?="}"#), "\(policy)")
         #expect(service.auditLines.contains(Self.key))
@@ -83,7 +88,7 @@ struct CompanionTests {
             settings: Self.settings.replacing("assumedBytes", with: "requireContentLength: true, assumedBytes"))
         let answer = await service.ask("GET", "/companion/s3/params?type=image/jpeg", token: try service.token())
         let fields = try #require(try body(answer)["fields"] as? [String: String])
-        let policy = String(decoding: try #require(Data(base64Encoded: try #require(fields["policy"]))), as: UTF8.self)
+        let policy = try policy(fields)
         #expect(policy.contains(#"["content-length-range",1,100]"#), "\(policy)")
     }
 
