@@ -9,7 +9,7 @@ extension EndToEnd {
         /// As many as there may be, longer than nginx's tables of texts take.
         private static let origins =
             [page, ownPage] + (1...62).map { "https://\(String(repeating: "long.", count: 24))\($0).example" }
-        private static let exposed = "RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+        private static let exposed = "Date, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 
         private static func options(
             status: Int32? = 0, _ settings: @escaping (inout TestSettings) -> Void = { _ in },
