@@ -60,9 +60,10 @@ class Store:
         self._sample_state = parts.run / "samples"
         environment = {"CLOAKROOM_STATE": str(self.state), "CLOAKROOM_WORKER": parts.worker}
         self._stack = parts.start("backup-stack", ["deploy/run", "--no-demo"], environment)
-        wait_until((self.state / "stack.env").exists, self._stack, 60)
-        self.values = dict(each.split("=", 1) for line in (self.state / "stack.env").read_text().splitlines()
-                           for each in shlex.split(line))
+        written = self.state / "stack.env"
+        # The secret is its last line.
+        wait_until(lambda: written.exists() and "BROKER_SECRET=" in written.read_text(), self._stack, 60)
+        self.values = dict(each.split("=", 1) for line in written.read_text().splitlines() for each in shlex.split(line))
 
     def stop(self):
         self._stack.stop()
