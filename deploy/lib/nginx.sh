@@ -41,6 +41,10 @@ EOF
         include cloakroom/server.conf;
         set \$cloakroom_folder $root/nginx;
         include cloakroom/status.conf;
+        set \$cloakroom_web_folder $root/deploy/web;
+        set \$cloakroom_web_api "";
+        set \$cloakroom_web_store "${s3:-}";
+        include $root/deploy/web/nginx.conf;
     }
 }
 EOF

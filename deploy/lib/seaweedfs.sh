@@ -131,6 +131,18 @@ EOF
         || die "could not set the lifecycle rule"
 }
 
+# open_assets: an asset's URL is enough to read it, as where a content delivery network serves them; nothing else is open.
+open_assets() {
+    local policy=$state/seaweedfs/policy.json
+    cat >"$policy" <<EOF
+{"Version": "2012-10-17", "Statement": [
+  {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::$bucket/assets/*"}
+]}
+EOF
+    as_admin -T "$policy" -H "x-amz-content-sha256: $(sha256sum "$policy" | cut -d ' ' -f 1)" "$s3/$bucket?policy=" \
+        || die "could not open the assets"
+}
+
 # as_admin CURL-OPTIONS…: the credentials go through a pipe, not through the command line.
 as_admin() {
     curl -sS --fail-with-body --max-time 10 --aws-sigv4 "aws:amz:$region:s3" \

@@ -24,7 +24,8 @@ trap tidy_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# start_stack PORT LIMITS: at ports from PORT on, with these limits of users in the settings; about 8 s. Sets url.
+# start_stack PORT LIMITS [BYTES]: at ports from PORT on, with these limits of users in the settings, and objects of so many bytes at
+# most; about 8 s. Sets url.
 start_stack() {
     local secret ports worker_sockets
     for secret in s3-admin s3-broker sts-signing token identity session uploads release; do make_secret "$secret"; done
@@ -40,7 +41,7 @@ start_stack() {
     write_settings
     sed -i "s/^}\$/  limits: {$2},\n}/" "$state/settings.json5"
     # One part for each object: deploy/checks/document/narrow.py has this number, too.
-    sed -i 's/^  uploads: {/&maximumBytes: 8388608, /' "$state/settings.json5"
+    sed -i "s/^  uploads: {/&maximumBytes: ${3:-8388608}, /" "$state/settings.json5"
     "$CLOAKROOM_WORKER" check "$state/settings.json5" >"$state/logs/check.log" 2>&1 || {
         cat "$state/logs/check.log" >&2
         die "the settings do not pass"

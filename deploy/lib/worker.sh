@@ -58,6 +58,17 @@ EOF
 # For a worker the caller's credentials have no place here.
 without_credentials=(env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY -u AWS_SESSION_TOKEN)
 
+# allow_pages ORIGIN…: web pages of these may call the bucket; and the worker, once nginx has `cloakroom nginx-cors`.
+allow_pages() {
+    local origins
+    origins=$(printf '"%s", ' "$@")
+    sed -i "s|^}\$|  web: {origins: [${origins%, }]},\n}|" "$state/settings.json5"
+    "${without_credentials[@]}" "$CLOAKROOM_WORKER" cors apply --yes "$state/settings.json5" >"$state/logs/cors.log" 2>&1 || {
+        cat "$state/logs/cors.log" >&2
+        die "the bucket's rule for pages could not be set"
+    }
+}
+
 # start_workers SETTINGS
 start_workers() {
     start worker "${without_credentials[@]}" \

@@ -1,0 +1,589 @@
+"""Opens deploy/web in headless Chromium and prints a line for each thing that is as it should be; --list prints all of them.
+
+Called by deploy/checks/web: CLOAKROOM_PAGE is the page's address, CLOAKROOM_OTHER_PAGE that of the page on another origin than the
+worker, CLOAKROOM_FILER where SeaweedFS has the bucket's objects, CLOAKROOM_FILES the stack's state with the tokens; the argument is
+a folder for pictures.
+"""
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+import traceback
+import urllib.parse
+import urllib.request
+
+import chromium
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.ui import WebDriverWait
+
+_VECTORS = pathlib.Path("Tests/AWSTests/Vectors")
+_LARGE = 40_000_000
+_LEEWAY = 30    # seconds, tokens.leewaySeconds
+# Chromium's own lines for responses and losses that a check provokes.
+_PROVOKED = re.compile(r" - Failed to load resource: (the server responded with a status of (400|401|403|429) |net::ERR_INTERNET_DISCONNECTED)")
+
+_SIGN = """
+const [cases, done] = arguments;
+(async () => {
+    const { sign, sha256 } = await import("./cloakroom.mjs");
+    const wrong = [];
+    for (const each of cases) {
+        const [, path, query] = /^([^?]*)[?]?(.*)$/s.exec(each.target);
+        const body = Uint8Array.from(atob(each.body_b64), (letter) => letter.charCodeAt(0));
+        const payloadHash = each.unsigned_payload ? "UNSIGNED-PAYLOAD" : await sha256(body.buffer);
+        const signed = await sign(
+            { method: each.method, path, query, fields: each.headers, payloadHash },
+            { accessKeyId: each.access_key, secretAccessKey: each.secret_key, sessionToken: each.session_token },
+            { region: each.region, service: each.service, expires: each.mode === "query" ? each.expires : undefined,
+              time: new Date(each.timestamp.replace(/(....)(..)(..)T(..)(..)(..)Z/, "$1-$2-$3T$4:$5:$6Z")),
+              rules: { normalizesPath: each.normalize, encodesPathAgain: each.double_encode,
+                       sendsPayloadHash: each.sign_body, leavesSessionTokenUnsigned: each.omit_session_token } });
+        const carrier = each.mode === "query" ? signed.query : signed.fields.find(([name]) => name === "authorization")[1];
+        if (signed.signature !== each.signature || !carrier.includes("Signature=" + each.signature)
+            || signed.canonicalRequest !== (each.canonical_request ?? signed.canonicalRequest)
+            || signed.stringToSign !== (each.string_to_sign ?? signed.stringToSign)) wrong.push(each.name);
+    }
+    done(wrong);
+})().catch((error) => done([String(error)]));
+"""
+
+# Pictures of hills, as JPEG.
+_PAINT = """
+const [count, done] = arguments;
+(async () => {
+    const painted = [];
+    for (let picture = 0; picture < count; picture++) {
+        const canvas = new OffscreenCanvas(1600, 1200), context = canvas.getContext("2d"), hue = (picture * 47 + 200) % 360;
+        const sky = context.createLinearGradient(0, 0, 0, 1200);
+        sky.addColorStop(0, `hsl(${hue} 60% 72%)`);
+        sky.addColorStop(0.6, `hsl(${(hue + 40) % 360} 70% 88%)`);
+        context.fillStyle = sky;
+        context.fillRect(0, 0, 1600, 1200);
+        for (let ridge = 0; ridge < 4; ridge++) {
+            context.fillStyle = `hsl(${hue} ${40 - ridge * 4}% ${55 - ridge * 12}%)`;
+            context.beginPath();
+            context.moveTo(0, 1200);
+            for (let x = 0; x <= 1600; x += 20) {
+                context.lineTo(x, 640 + ridge * 130 + 70 * Math.sin(x / (160 + 30 * ridge) + picture * 2 + ridge * 1.7) + 30 * Math.sin(x / 61 + ridge));
+            }
+            context.lineTo(1600, 1200);
+            context.fill();
+        }
+        const reader = new FileReader();
+        reader.readAsDataURL(await canvas.convertToBlob({ type: "image/jpeg", quality: 0.9 }));
+        painted.push(await new Promise((resolve) => { reader.onload = () => resolve(reader.result.split(",")[1]); }));
+    }
+    done(painted);
+})();
+"""
+
+# Credentials that S3 does not take: those of the first response, at a time when the page thinks that they are good.
+_STALE = """
+const real = fetch;
+let spoilt = 0;
+window.vended = 0;
+window.fetch = async (url, options) => {
+    const response = await real(url, options);
+    if (!String(url).endsWith("/sts-token") || !response.ok) return response;
+    window.vended += 1;
+    const said = await response.json();
+    if (spoilt++ === 0) said.credentials.sessionToken = said.credentials.sessionToken.slice(0, -8) + "AAAAAAAA";
+    return new Response(JSON.stringify(said), { headers: response.headers });
+};
+"""
+
+# URLs that S3 refuses: the first for a file, and the first ones for parts.
+_ENDED = """
+const real = fetch, spoilt = new Set();
+window.fetch = async (url, options) => {
+    const response = await real(url, options), kind = /presigned|parts[?]/.exec(url)?.[0];
+    if (!kind || spoilt.has(kind)) return response;
+    spoilt.add(kind);
+    return new Response((await response.text()).replaceAll(/X-Amz-Signature=..../g, "X-Amz-Signature=0000"), { headers: response.headers });
+};
+"""
+
+# A device whose clock is two hours ahead.
+_AHEAD = """
+const RealDate = Date, ahead = 7_200_000;
+window.Date = class extends RealDate {
+    constructor(...parts) { parts.length ? super(...parts) : super(RealDate.now() + ahead); }
+    static now() { return RealDate.now() + ahead; }
+};
+"""
+
+_STORED = """
+const done = arguments[0];
+(async () => {
+    const kept = [localStorage.length, sessionStorage.length, document.cookie];
+    for (const { name } of await indexedDB.databases()) {
+        const database = await new Promise((resolve) => { indexedDB.open(name).onsuccess = (event) => resolve(event.target.result); });
+        for (const store of database.objectStoreNames) {
+            kept.push(await new Promise((resolve) => {
+                database.transaction(store).objectStore(store).getAll().onsuccess = (event) => resolve(event.target.result);
+            }));
+        }
+        database.close();
+    }
+    done(JSON.stringify(kept));
+})();
+"""
+
+
+class Page:
+    """The page in a tab of its own."""
+
+    def __init__(self, browser, pictures, page=None):
+        self.browser = browser
+        self.pictures = pictures
+        self.page = page or os.environ["CLOAKROOM_PAGE"]
+        self.files = pathlib.Path(os.environ["CLOAKROOM_FILES"])
+
+    def open(self, script=None):
+        self.browser.switch_to.new_window("tab")
+        self.tab = self.browser.current_window_handle
+        self.network()
+        if script:
+            self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        self.browser.get(self.page)
+        return self
+
+    def go(self):
+        self.browser.switch_to.window(self.tab)
+
+    def close(self):
+        self.go()
+        self.browser.close()
+        self.browser.switch_to.window(self.browser.window_handles[0])
+
+    def network(self, offline=False, upload=-1):
+        chromium.set_network(self.browser, offline, upload)
+
+    def find(self, place):
+        return self.browser.find_element(By.CSS_SELECTOR, place)
+
+    def text(self, place="body"):
+        return self.find(place).text
+
+    def becomes(self, condition, seconds=20):
+        WebDriverWait(self.browser, seconds, poll_frequency=0.05).until(lambda _: condition())
+
+    def says(self, text, place="body", seconds=20):
+        self.becomes(lambda: text in self.text(place), seconds)
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def send(self, script, *arguments):
+        return self.browser.execute_async_script(script, *arguments)
+
+    def give_token(self, text):
+        field = self.find("#token")
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+
+    def token(self, user):
+        return (self.files / "secrets" / user).read_text().strip()
+
+    def brief_token(self, user, seconds):
+        """One that ended, so that it holds for what is left of the worker's leeway."""
+        now = int(time.time())
+        parts = [{"alg": "HS256", "typ": "JWT"}, {"iss": "https://auth.localhost", "aud": "cloakroom", "sub": user, "deviceId": "browser",
+                                                  "iat": now - 600, "exp": now + seconds - _LEEWAY}]
+        text = b".".join(base64.urlsafe_b64encode(json.dumps(each).encode()).rstrip(b"=") for each in parts)
+        seal = hmac.digest((self.files / "secrets" / "token").read_bytes(), text, "sha256")
+        return (text + b"." + base64.urlsafe_b64encode(seal).rstrip(b"=")).decode()
+
+    def sign_in(self, user, token=None):
+        self.becomes(lambda: self.find("#sign-in").is_displayed())
+        self.give_token(token or self.token(user))
+        self.becomes(lambda: self.text("#user") == user or "again at" in self.text("#sign-in-fault"))
+        if self.text("#user") != user:
+            # On a busy machine STS is too slow for the worker at times.
+            self.find("#token").send_keys(Keys.ENTER)
+            self.becomes(lambda: self.text("#user") == user)
+        return self
+
+    def choose(self, *files):
+        self.find("#files").send_keys("\n".join(str(each) for each in files))
+
+    def uploaded(self, count, seconds=20):
+        self.becomes(lambda: self.text("#count") == f"{count} of {count}", seconds)
+
+    def tiles(self):
+        return [each.text for each in self.browser.find_elements(By.CSS_SELECTOR, ".gallery .name")]
+
+    def stored(self):
+        """SHA-256 of what S3 has of the newest photo."""
+        name = self.run("return document.querySelector('#gallery li').dataset.key").split("/")[-1]
+        asset = json.loads(urllib.parse.unquote(name.split(".", 1)[1]))[0]
+        with urllib.request.urlopen(f"{os.environ['CLOAKROOM_FILER']}/{asset}", timeout=10) as response:
+            return hashlib.sha256(response.read()).hexdigest()
+
+    def picture(self, name, width, height, scheme):
+        chromium.look_like(self.browser, width, height, scheme)
+        chromium.take_picture(self.browser, self.pictures / f"{name}.png")
+
+
+def _large(page, name):
+    """A file of 40 MB, and its SHA-256."""
+    file = page.files / name
+    file.write_bytes(os.urandom(_LARGE))
+    return file, hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def vectors(page):
+    cases = [each for name in ("sigv4-suite", "sigv4-suite-query", "s3-documentation", "botocore")
+             for each in json.loads((_VECTORS / f"{name}.json").read_text())["cases"]]
+    wrong = page.open().send(_SIGN, cases)
+    assert len(cases) == 108 and not wrong, wrong
+    yield "cloakroom.mjs signs as AWS' suite, S3's documentation and botocore do"
+
+
+def everyday(page):
+    page.open()
+    folders = [page.files / "a", page.files / "b"]
+    for folder in folders:
+        folder.mkdir()
+    pictures = [base64.b64decode(each) for each in page.send(_PAINT, 7)]
+    photos = []
+    for number, data in enumerate(pictures):
+        # The first two have the same name.
+        photos.append(folders[number == 0] / f"IMG_{1040 + max(1, number)}.jpg")
+        photos[-1].write_bytes(data)
+    apple = page.files / "IMG_2001.heic"
+    apple.write_bytes(os.urandom(300_000))
+
+    page.becomes(lambda: page.run("return document.activeElement.id") == "token")
+    page.give_token("nonsense")
+    page.says("This token is not accepted", "#sign-in-fault")
+    assert page.run("return document.activeElement.id") == "token"
+    yield "a token that is none is refused beside its field"
+    page.sign_in("u_page").says("None yet")
+    yield "a user who signs in sees an empty gallery"
+    for name, (width, height, scheme) in chromium.WIDTHS.items():
+        page.picture(f"empty-{name}", width, height, scheme)
+
+    page.network(upload=150_000)
+    page.choose(*photos, apple)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.15)
+    # What a screen reader says of it changes now and then alone.
+    page.run("window.said = 0; new MutationObserver(() => window.said += 1).observe(document.getElementById('said'), {childList: true})")
+    page.picture("uploading-desk-light", *chromium.WIDTHS["desk-light"])
+    page.picture("uploading-phone-dark", *chromium.WIDTHS["phone-dark"])
+    page.network()
+    page.uploaded(8)
+    page.becomes(lambda: len(page.tiles()) == 8)
+    assert page.run("return window.said") <= 3 and page.text("#said") == "8 of 8 uploaded"
+    yield "eight files are uploaded, two of one name, and said at the end"
+    names = sorted(page.tiles())
+    assert names == sorted(each.name for each in [*photos, apple]), names
+    page.becomes(lambda: len(page.browser.find_elements(By.CSS_SELECTOR, ".gallery img")) == 7)
+    assert "HEIC" in page.text("#gallery")
+    yield "each is in the gallery, and HEIC has its name in place of a preview"
+
+    page.find("#renew-all").click()
+    page.says("8 of 8 renewed, kept until", "#renewed")
+    yield "all are renewed, and it says until when"
+
+    grounds, contrasts = {}, []
+    for name, (width, height, scheme) in chromium.WIDTHS.items():
+        page.picture(f"gallery-{name}", width, height, scheme)
+        inside = page.run("return [document.documentElement.scrollWidth, innerWidth]")
+        assert inside[0] <= inside[1], inside
+        grounds[scheme] = page.run("return getComputedStyle(document.body).backgroundColor")
+        contrasts += chromium.contrasts(page.browser, "h1, h2, p, span, strong, button, label, a")
+    yield "nothing is cut off on a phone's width nor on a desk's"
+    assert chromium.luminance(grounds["dark"]) < 0.05 and chromium.luminance(grounds["light"]) > 0.9
+    # WCAG 2.2, 1.4.3.
+    assert min(contrasts) >= 4.5, contrasts
+    yield "it is dark where the system is, and text can be told from its ground in both"
+
+    # By the keyboard alone.
+    page.run("document.getElementById('sign-out').focus()")
+    visited = []
+    for _ in range(11):
+        ActionChains(page.browser).send_keys(Keys.TAB).perform()
+        visited.append(page.run("const node = document.activeElement; return node.id || node.textContent"))
+    assert visited[:3] == ["files", "pause-all", "renew-all"] and sum("Until" in each for each in visited) == 8, visited
+    unnamed = page.run("return [...document.querySelectorAll('button, a, input, progress, ul')].filter((node) => !node.closest('[hidden]')"
+                       " && !node.textContent.trim() && !node.labels?.length && !node.ariaLabel && !node.hasAttribute('aria-labelledby')).length")
+    assert unnamed == 0, unnamed
+    page.run("document.querySelector('.gallery button').focus()")
+    ActionChains(page.browser).send_keys(Keys.ENTER).perform()
+    page.becomes(lambda: page.find("#photo").is_displayed())
+    page.picture("photo-desk-light", *chromium.WIDTHS["desk-light"])
+    page.picture("photo-phone-dark", *chromium.WIDTHS["phone-dark"])
+    page.find("#photo-renew").click()
+    page.says("1 of 1 renewed", "#photo-said")
+    ActionChains(page.browser).send_keys(Keys.ESCAPE).perform()
+    page.becomes(lambda: not page.find("#photo").is_displayed())
+    assert page.run("return document.activeElement === document.querySelector('.gallery button')")
+    yield "the keyboard reaches all of it, and everything has a name"
+
+    page.run("document.querySelector('.gallery button').click()")
+    page.find("#photo-remove").click()
+    page.becomes(lambda: len(page.tiles()) == 7)
+    page.browser.refresh()
+    page.sign_in("u_page")
+    page.becomes(lambda: len(page.tiles()) == 7)
+    yield "what is removed from the gallery stays away after a reload, and the rest is there"
+
+    page.run("""const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(5000)], "dropped.png", {type: "image/png"}));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));""")
+    page.uploaded(1)
+    page.becomes(lambda: "dropped.png" in page.tiles())
+    yield "a file that is dropped anywhere is uploaded"
+    page.run("""const data = new DataTransfer();
+        data.items.add(new File(["text"], "notes.txt", {type: "text/plain"}));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));""")
+    page.says("notes.txt", "#uploads")
+    page.says("Failed: This content type cannot be uploaded", "#uploads")
+    yield "what the worker refuses says why"
+
+    page.find("#sign-out").click()
+    page.becomes(lambda: page.find("#sign-in").is_displayed())
+    assert not page.tiles() and page.text("#user") == ""
+    page.close()
+
+
+def network_lost(page):
+    page.open().sign_in("u_large")
+    large, digest = _large(page, "walk.mp4")
+    page.network(upload=8_000_000)
+    page.choose(large)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.3, 20)
+    page.network(offline=True)
+    page.says("No connection; next attempt at", "#uploads")
+    yield "without a network it says so, and when it tries again"
+    time.sleep(2)
+    page.network()
+    page.run("dispatchEvent(new Event('online'))")
+    page.uploaded(1, 40)
+    page.becomes(lambda: page.tiles() == ["walk.mp4"])
+    assert page.stored() == digest
+    yield "40 MB are whole in S3, although the network was away in the middle"
+    page.close()
+
+
+def reload(page):
+    page.open().sign_in("u_large")
+    large, digest = _large(page, "river.mp4")
+    page.network(upload=6_000_000)
+    page.choose(large)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.75, 20)
+    page.find("#uploads li button").click()
+    page.says("Paused", "#uploads")
+    before = page.run("return document.getElementById('whole').value")
+    time.sleep(1)
+    assert page.run("return document.getElementById('whole').value") == before
+    assert page.token("u_large").split(".")[2] not in page.send(_STORED)
+    yield "a pause holds, and no token is in what the browser keeps"
+    page.browser.refresh()
+    page.network()
+    page.sign_in("u_large").says("Paused", "#uploads")
+    assert abs(page.run("return document.getElementById('whole').value") - before) < 0.01
+    page.find("#uploads li button").click()
+    page.uploaded(1, 30)
+    page.becomes(lambda: page.tiles()[:1] == ["river.mp4"])
+    assert page.stored() == digest
+    sent = page.run("return performance.getEntriesByType('resource').filter((each) => each.name.includes('partNumber=')).length")
+    assert 0 < sent < 5, sent
+    yield "after a reload it goes on, and what S3 had is not sent again"
+    page.becomes(lambda: page.send(_STORED) == '[0,0,"",[],[]]')
+    yield "nothing is kept of what is uploaded"
+    page.close()
+
+
+def forgotten_file(page):
+    page.open().sign_in("u_large")
+    large, digest = _large(page, "clouds.mp4")
+    page.network(upload=6_000_000)
+    page.choose(large)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.3, 20)
+    page.find("#uploads li button").click()
+    page.says("Paused", "#uploads")
+    # A browser that had no room for the file.
+    page.send("const done = arguments[0]; indexedDB.open('cloakroom').onsuccess = ({target: {result}}) => {"
+              "result.transaction('files', 'readwrite').objectStore('files').clear().onsuccess = () => { result.close(); done(); } }")
+    page.browser.refresh()
+    page.network()
+    page.sign_in("u_large").says("Choose this file again to go on", "#uploads")
+    page.choose(large)
+    page.uploaded(1, 30)
+    page.becomes(lambda: page.tiles()[:1] == ["clouds.mp4"])
+    assert page.stored() == digest
+    yield "where the browser had no room for the file, it goes on once that is chosen again"
+    page.close()
+
+
+def two_tabs(page):
+    page.open().sign_in("u_large")
+    large, digest = _large(page, "night.mp4")
+    page.network(upload=3_000_000)
+    page.choose(large)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.2, 20)
+    other = Page(page.browser, page.pictures).open().sign_in("u_large")
+    other.says("In another tab", "#uploads")
+    yield "what one tab sends, another one shows and leaves alone"
+    page.go()
+    small = page.files / "small.png"
+    small.write_bytes(os.urandom(1000))
+    page.choose(small)
+    other.go()
+    other.becomes(lambda: "small.png" in other.tiles(), 20)
+    yield "what one tab has uploaded is in the other's gallery"
+    page.close()
+    other.go()
+    other.uploaded(1, 30)
+    other.becomes(lambda: other.tiles()[:1] == ["night.mp4"])
+    assert other.stored() == digest
+    yield "when a tab is closed, another one goes on"
+    third = Page(page.browser, page.pictures).open().sign_in("u_large")
+    third.network(upload=500_000)
+    third.choose(large)
+    third.says("Pause", "#uploads")
+    third.find("#sign-out").click()
+    WebDriverWait(third.browser, 5).until(expected_conditions.alert_is_present())
+    third.browser.switch_to.alert.accept()
+    third.becomes(lambda: third.find("#sign-in").is_displayed())
+    third.becomes(lambda: third.send(_STORED) == '[0,0,"",[],[]]')
+    third.close()
+    other.go()
+    other.becomes(lambda: other.find("#sign-in").is_displayed() and not other.tiles())
+    yield "signing out asks about unfinished uploads, removes them, and holds for all tabs"
+    other.close()
+
+
+def limits(page):
+    page.open().sign_in("u_few")
+    photos = []
+    for number in range(5):
+        photos.append(page.files / f"few{number}.png")
+        photos[-1].write_bytes(os.urandom(2000))
+    page.choose(*photos)
+    page.says("Too many", "#uploads")
+    assert re.search(r"next attempt at \d\d:\d\d:\d\d", page.text("#uploads"))
+    yield "at a limit it says when it goes on"
+    page.uploaded(5, 20)
+    yield "and goes on by itself"
+    page.close()
+
+
+def ended_token(page):
+    page.open().sign_in("u_ending", page.brief_token("u_ending", 5))
+    photo = page.files / "late.png"
+    photo.write_bytes(os.urandom(2000))
+    time.sleep(6)
+    page.choose(photo)
+    page.says("Your token has ended", "#sign-in")
+    for _ in range(3):
+        ActionChains(page.browser).send_keys(Keys.ESCAPE).perform()
+    page.give_token(page.token("u_few"))
+    page.says("another user's", "#sign-in-fault")
+    page.picture("ended-desk-light", *chromium.WIDTHS["desk-light"])
+    page.give_token(page.token("u_ending"))
+    page.uploaded(1)
+    assert not page.find("#sign-in").is_displayed()
+    yield "a token that ends is asked for again, of the same user, and uploads go on"
+    page.close()
+
+
+def stale_credentials(page):
+    page.open(_STALE).sign_in("u_stale").says("None yet")
+    assert page.run("return window.vended") == 2, page.run("return window.vended")
+    yield "credentials that S3 does not take any more are replaced"
+    page.close()
+
+
+def ended_urls(page):
+    page.open(_ENDED).sign_in("u_stale")
+    photo = page.files / "again.png"
+    photo.write_bytes(os.urandom(2000))
+    large, digest = _large(page, "again.mp4")
+    page.choose(photo, large)
+    page.uploaded(2, 40)
+    page.becomes(lambda: sorted(page.tiles()) == ["again.mp4", "again.png"])
+    yield "URLs that S3 does not take any more are replaced, of files and of parts"
+    page.close()
+
+
+def skewed_clock(page):
+    page.open(_AHEAD).sign_in("u_skewed").says("None yet")
+    photo = page.files / "ahead.png"
+    photo.write_bytes(os.urandom(2000))
+    page.choose(photo)
+    page.becomes(lambda: page.tiles() == ["ahead.png"])
+    yield "a clock two hours ahead does not matter"
+    page.close()
+
+
+def apart(page):
+    page.open(_AHEAD).sign_in("u_apart")
+    photo = page.files / "apart.png"
+    photo.write_bytes(os.urandom(2000))
+    large, digest = _large(page, "apart.mp4")
+    page.choose(photo, large)
+    page.uploaded(2, 30)
+    page.becomes(lambda: sorted(page.tiles()) == ["apart.mp4", "apart.png"])
+    page.find("#renew-all").click()
+    page.says("2 of 2 renewed", "#renewed")
+    yield "from another origin all of it works, too, with a clock that is ahead"
+    page.close()
+
+
+def console(page):
+    entries = [each for each in page.browser.get_log("browser") if each["level"] in ("SEVERE", "WARNING")]
+    strange = [each["message"] for each in entries if not _PROVOKED.search(each["message"])]
+    assert not strange, strange
+    yield "the console has nothing but Chromium's lines for failures that were provoked"
+
+
+_SCENARIOS = [vectors, everyday, network_lost, reload, forgotten_file, two_tabs, limits, ended_token, stale_credentials, ended_urls,
+              skewed_clock, apart, console]
+
+
+def names():
+    """What the scenarios print, in order, from their own text."""
+    return re.findall(r'^ +yield "(.*)"$', pathlib.Path(__file__).read_text(), re.MULTILINE)
+
+
+def main():
+    if sys.argv[1] == "--list":
+        print("\n".join(names()))
+        return
+    with contextlib.ExitStack() as stack:
+        browser = chromium.start()
+        stack.callback(browser.quit)
+        browser.set_page_load_timeout(20)
+        browser.set_script_timeout(30)
+        wanted = sys.argv[2:]
+        for scenario in _SCENARIOS:
+            if wanted and scenario.__name__ not in wanted:
+                continue
+            page = Page(browser, pathlib.Path(sys.argv[1]), os.environ["CLOAKROOM_OTHER_PAGE"] if scenario is apart else None)
+            try:
+                for line in scenario(page):
+                    print(line, flush=True)
+            except Exception:   # the others are to be seen, too
+                print(f"-- {scenario.__name__}", file=sys.stderr)
+                traceback.print_exc()
+                for each in browser.get_log("browser"):
+                    print(each["message"], file=sys.stderr)
+                with contextlib.suppress(Exception):
+                    print(page.text(), file=sys.stderr)
+                    page.picture(f"failed-{scenario.__name__}", *chromium.WIDTHS["desk-light"])
+
+
+main()
