@@ -23,6 +23,7 @@ import retention
 import sharing
 import statuses
 import tiers
+import web
 import wires
 from limits import BROUGHT_ALONG, NOT_IN_QUICK
 from processes import NotMeasured, memory_megabytes
@@ -53,6 +54,7 @@ class Bench:
         self.model_seconds = 5 if quick else 20
         self.status_seconds = 8 if quick else 12
         self.crowd_pairs = 2 if quick else 5
+        self.page_rounds = 2 if quick else 5
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
@@ -104,6 +106,7 @@ class Bench:
             self._try(self._crowds)
             self._try(self._wires)
             self._try(self._preflights)
+            self._try(self._page)
         if self._wants("load"):
             self._try(self._generator)
         if self._wants("operations"):
@@ -182,6 +185,12 @@ class Bench:
         requests, sent = preflights.worker_requests(self.parts, self.canned)
         self.values["preflight_worker_requests"] = requests
         self.notes.append(f"preflights: the worker counted {requests:,} requests while nginx responded to {sent:,}.")
+
+    def _page(self):
+        print("uploading by the page beside curl", flush=True)
+        values, notes = web.measure(self.parts, self.page_rounds)
+        self.values |= values
+        self.notes += notes
 
     def _generator(self):
         print("sending a load beside wrk", flush=True)

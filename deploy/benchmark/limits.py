@@ -29,6 +29,8 @@ LIMITS = [
     ("clients_10000_cpu_over_1000", "≤", 1.2, "clients"),
     ("sts_wire_cpu_over_sts_token", "≤", 1.15, "clients"),
     ("preflight_worker_requests", "≤", 0, "clients"),
+    ("web_upload_100_time_over_curl", "≤", 1.5, "clients"),
+    ("page_kb", "≤", 60, "clients"),
     ("sts_calls_per_subject_at_expiry", "≤", 1, "expiry"),
     ("sts_calls_per_100_subjects", "≤", 100, "subjects"),
     ("backup_time_over_rclone", "≤", 1.0, "backup"),
