@@ -4,7 +4,8 @@ import CloakroomOperations
 enum CommandTable {
     static let commands: [any Command.Type] = [
         InitCommand.self, SettingsCommand.self, ServeCommand.self, StatusCommand.self, CheckCommand.self,
-        DoctorCommand.self, LoadCommand.self, AuditVerify.self, LifecycleShow.self, LifecycleApply.self,
+        DoctorCommand.self, LoadCommand.self, AuditVerify.self, EventsStatus.self, EventsDead.self, LifecycleShow.self,
+        LifecycleApply.self,
         LifecycleVerify.self,
         LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, CORSShow.self,
         CORSApply.self, CORSVerify.self, NginxCORS.self, PolicyShow.self, PolicyTest.self,
@@ -52,6 +53,10 @@ enum CommandTable {
                 "cloakroom cors show cloakroom.json5", "cloakroom cors apply --dry-run cloakroom.json5",
                 "cloakroom cors verify --json cloakroom.json5",
             ]),
+        "events": CommandGroup(
+            "what other programs are told",
+            about: "The events of `events.stream`, and those that a webhook did not take.",
+            examples: ["cloakroom events status cloakroom.json5", "cloakroom events dead --retry cloakroom.json5"]),
         "lifecycle": CommandGroup(
             "the bucket's rules that let objects expire",
             about: "The rules of the bucket that let objects expire which are not renewed.",

@@ -23,6 +23,7 @@ extension ServiceDependencies {
             transport: transport, credentials: WorkerCredentials(settings, transport: transport, log: log),
             issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(log: log),
             log: log, metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
+        if settings.events?.webhook != nil { webhook = LoopCurlTransport(options: .webhook(settings)) }
         version = CommandLineTool.version
         roleCredentials = WorkerCredentials.ofRoles(settings, transport: transport, log: log)
     }
@@ -117,6 +118,15 @@ extension LoopCurlTransport.Options {
         var options = Self()
         options.certificateAuthorities = settings.aws.certificateAuthorities
         if let maximumResponseBytes { options.maximumResponseBytes = maximumResponseBytes }
+        return options
+    }
+
+    /// To the webhook that gets the events.
+    static func webhook(_ settings: Settings) -> Self {
+        var options = Self()
+        options.certificateAuthorities = settings.events?.webhook?.certificateAuthorities
+        options.maximumResponseBytes = EventDelivery.maximumResponseBytes
+        options.keptConnections = 8
         return options
     }
 

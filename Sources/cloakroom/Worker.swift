@@ -55,6 +55,7 @@ enum Worker {
             let probing = LoopActor.spawn { await builder.service.watchReadiness() }
             let checkingRedis = LoopActor.spawn { await builder.redisHealth.watch() }
             let fetching = builder.identity.startRefreshingKeys()
+            let delivering = builder.eventDelivery.map { delivery in LoopActor.spawn { await delivery.run() } }
             // The first requests should not find Redis unreachable while the connection is being made.
             await dependencies.redis.settle(within: .milliseconds(50))
             // A worker that is to stop already must not take the place of one that goes on.
@@ -73,7 +74,14 @@ enum Worker {
             log.info(
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
             builder.status.own.isDraining = true
-            await drain(listener, builder.s3, within: settings.server.drain)
+            delivering?.cancel()
+            await drain(within: settings.server.drain) {
+                let copies = LoopActor.spawn { await builder.s3.cancelBackgroundCopies() }
+                await listener.drain()
+                await copies.value
+                await builder.events?.finish()
+                await delivering?.value
+            }
             probing.cancel()
             checkingRedis.cancel()
             for task in fetching { task.cancel() }
@@ -84,16 +92,14 @@ enum Worker {
         }
     }
 
-    /// Completes accepted requests and cancels background work, but waits no longer than the settings say.
+    /// Completes what was accepted and cancels background work, but waits no longer than the settings say.
     @LoopActor
-    private static func drain(_ listener: FastCGIListener, _ s3: S3Client, within limit: Duration) async {
+    private static func drain(within limit: Duration, _ body: @escaping @LoopActor @Sendable () async -> Void) async {
         await withCheckedContinuation { continuation in
             let once = Once { continuation.resume() }
             EventPoller.shared.schedule(after: limit) { once.call() }
-            let copies = LoopActor.spawn { await s3.cancelBackgroundCopies() }
             LoopActor.spawn {
-                await listener.drain()
-                await copies.value
+                await body()
                 once.call()
             }
         }

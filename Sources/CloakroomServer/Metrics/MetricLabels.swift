@@ -205,6 +205,30 @@ enum KeyFetchLabel: MetricLabel {
     }
 }
 
+/// How an attempt at posting an event ended.
+enum EventDeliveryLabel: String, MetricLabel {
+    case delivered
+    /// By a status that says so of this event alone.
+    case refused
+    /// By a status that says to come back later.
+    case unavailable
+    case unreachable, untrusted, timeout, interrupted
+
+    static let name = "outcome"
+}
+
+/// Why an event was not delivered, and will not be by itself.
+enum EventLossLabel: String, MetricLabel {
+    /// Redis took none, and the memory for those that wait was full, or the worker ended.
+    case memory
+    /// The stream was full.
+    case trimmed
+    /// It is among the dead ones.
+    case dead
+
+    static let name = "reason"
+}
+
 /// A window of requests: a device's, or a user's, such as `vendUser`.
 struct WindowLabel: MetricLabel {
     let value: String

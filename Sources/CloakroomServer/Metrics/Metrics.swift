@@ -88,6 +88,17 @@ package final class Metrics {
     /// - Parameter failure: `nil` for success.
     func fetchedKeys(_ failure: KeyFetchError?) { row.add(1, at: layout.keyFetches[KeyFetchLabel(failure)]) }
 
+    /// Redis took an event.
+    func recordedEvent(_ type: EventType) { row.add(1, at: layout.events[type]) }
+
+    func postedEvent(_ outcome: EventDeliveryLabel) { row.add(1, at: layout.eventDeliveries[outcome]) }
+
+    func deliveredEvent(_ type: EventType, after delay: Duration) {
+        observe(delay.nanoseconds, at: layout.eventDelays[type])
+    }
+
+    func lostEvents(_ number: Int, _ reason: EventLossLabel) { row.add(UInt64(number), at: layout.lostEvents[reason]) }
+
     func auditFailed() { count(layout.auditFailures) }
     package func linesDropped(_ lines: Int) { count(layout.droppedLines, by: lines) }
 

@@ -87,6 +87,10 @@ struct MetricsLayout {
     let issued: Counters<IssuedLabel>
     let keyFetches: Counters<KeyFetchLabel>
     let auditFailures: Single
+    let events: Counters<EventType>
+    let eventDeliveries: Counters<EventDeliveryLabel>
+    let eventDelays: Histograms<EventType>
+    let lostEvents: Counters<EventLossLabel>
     let droppedLines: Single
     let starts: Single
 
@@ -131,6 +135,13 @@ struct MetricsLayout {
         keyFetches = builder.counters("cloakroom_key_fetches_total", "Fetches of issuers' keys.")
         auditFailures = builder.counter(
             "cloakroom_audit_failures_total", "Audit lines that could not be written; nothing was issued for them.")
+        events = builder.counters("cloakroom_events_total", "Events that Redis took.")
+        eventDeliveries = builder.counters(
+            "cloakroom_event_deliveries_total", "Attempts at posting an event to the webhook.")
+        eventDelays = builder.histograms(
+            "cloakroom_event_delay_seconds", "From Redis taking an event to the webhook taking it.")
+        lostEvents = builder.counters(
+            "cloakroom_events_undelivered_total", "Events that were lost, or are dead.")
         droppedLines = builder.counter("cloakroom_log_lines_dropped_total", "Log lines that could not be written.")
         starts = builder.counter("cloakroom_worker_starts_total", "Workers started.")
         families = builder.families

@@ -11,6 +11,8 @@ final class RenewalBatch {
     var refusals: [Int: [RenewalPermissions.Refusal]] = [:]
     /// Why the worker could not look for images of chats; `nil` where it could, or need not.
     var chatDenial: String?
+    /// The whole keys of the objects that S3 has copied.
+    private(set) var copiedKeys: [String] = []
     /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
     private var renewals: [String: Renewal] = [:]
     private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]
@@ -18,6 +20,11 @@ final class RenewalBatch {
     init(count: Int, deadline: ContinuousClock.Instant) {
         self.deadline = deadline
         outcomes = Array(repeating: .unavailable(retryAfter: nil, code: "NotSent"), count: count)
+    }
+
+    /// Takes note of an object that was copied; of one that several keys lead to, once.
+    func note(_ renewal: Renewal, of key: String) {
+        if case .renewed = renewal.outcome, renewal.counts.attempts > 0 { copiedKeys.append(key) }
     }
 
     /// Renews an object once, however many keys of the batch lead to it.

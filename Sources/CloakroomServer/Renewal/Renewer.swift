@@ -60,7 +60,10 @@ package final class Renewer {
     /// - Parameters:
     ///   - keys: as the client sent them; the results come in this order, duplicates too.
     ///   - user: whose keys they are to be, where the settings mind.
-    package func renew(_ keys: [String], of user: UserID? = nil) async -> Outcome {
+    ///   - copied: is told the whole keys of the objects that S3 has copied, whatever became of the others.
+    package func renew(
+        _ keys: [String], of user: UserID? = nil, copied: ([String]) -> Void = { _ in }
+    ) async -> Outcome {
         let distinct = DistinctKeys(keys)
         // By the position of each distinct key: where its outcome will be, or why it has none.
         var statuses: [KeyStatus] = []
@@ -81,7 +84,8 @@ package final class Renewer {
                 statuses.append(.refused(.forbidden))
             }
         }
-        let (outcomes, misconfiguration) = await outcomes(of: sent)
+        let (outcomes, batch) = await outcomes(of: sent)
+        copied(batch.copiedKeys)
         if let fault = fault(in: outcomes) { return fault }
         let end = now() + settings.retention / .seconds(1)
         return .results(
@@ -90,7 +94,7 @@ package final class Renewer {
                 case .sent(let position): Self.result(keys[index], outcomes[position], end: end)
                 case .refused(let failure): RenewResult(key: keys[index], failure: failure)
                 }
-            }, misconfiguration: misconfiguration)
+            }, misconfiguration: batch.chatDenial)
     }
 
     private enum KeyStatus {
@@ -100,13 +104,14 @@ package final class Renewer {
 
     // MARK: Copying
 
-    /// - Returns: with them, why the worker could not look for images of chats.
-    private func outcomes(of keys: [String]) async -> (outcomes: [Renewal.Outcome], misconfiguration: String?) {
+    /// - Returns: with them, what else is known of the batch.
+    private func outcomes(of keys: [String]) async -> (outcomes: [Renewal.Outcome], batch: RenewalBatch) {
         let batch = RenewalBatch(count: keys.count, deadline: ContinuousClock.now + requestDeadline)
         await queue.perform(keys.count) { [self] position in
             let key = keys[position]
             let refusals = permissions.lastRefusal
             let renewal = await renewOnce(key, of: batch)
+            batch.note(renewal, of: key)
             // Whatever became of it: the others go on, for what is renewed need not be renewed again.
             guard renewal.outcome.isSuccess else { return await finish(position, of: batch, renewal.outcome, at: key) }
             if permissions.isAwaited { recordProof(renewal, of: key, sentAfter: refusals) }
@@ -114,7 +119,7 @@ package final class Renewer {
             batch.outcomes[position] = renewal.outcome
         }
         let outcomes = batch.refusals.isEmpty ? batch.outcomes : await tested(batch.outcomes, of: batch)
-        return (outcomes, batch.chatDenial)
+        return (outcomes, batch)
     }
 
     private func renewOnce(_ key: String, of batch: RenewalBatch) async -> Renewal {
@@ -135,6 +140,7 @@ package final class Renewer {
         for other in rules.others(than: key) {
             let sentAfter = permissions.lastRefusal
             let renewal = await renewOnce(other, of: batch)
+            batch.note(renewal, of: other)
             if permissions.isAwaited { recordProof(renewal, of: other, sentAfter: sentAfter) }
             if let refusal = permissions.refusal(renewal.outcome, of: other, under: rules.prefix(of: other)) {
                 refusals.append(refusal)

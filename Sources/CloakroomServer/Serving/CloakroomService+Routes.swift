@@ -185,7 +185,15 @@ extension CloakroomService {
     }
 
     private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> RouteResponse {
-        switch await dependencies.renewer.renew(keys, of: subject.userID) {
+        var copied: [String] = []
+        let outcome = await dependencies.renewer.renew(keys, of: subject.userID) { copied = $0 }
+        var answer = renewed(outcome, route)
+        if !copied.isEmpty { answer.event = .assetsRenewed(objectKeys: copied) }
+        return answer
+    }
+
+    private func renewed(_ outcome: Renewer.Outcome, _ route: Route) -> RouteResponse {
+        switch outcome {
         case .results(let results, let misconfiguration):
             if let misconfiguration { logMisconfiguration(misconfiguration) }
             return route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])

@@ -27,7 +27,9 @@ extension CloakroomService {
                 return .work(
                     user,
                     RequestPlan(cost: .session, isSignIn: true) { [self] _, entitlement in
-                        session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
+                        session(
+                            sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request,
+                            isSignIn: true)
                     })
             } catch {
                 return .done(.refused(error))
@@ -50,7 +52,7 @@ extension CloakroomService {
 
     private func session(
         _ sessions: SessionTokens, of subject: Subject, _ device: String?, _ entitlement: Entitlement,
-        _ request: Request
+        _ request: Request, isSignIn: Bool = false
     ) -> RequestOutcome {
         guard let session = sessions.issue(subject, deviceID: device) else {
             return .answered(.refused(.signInTooOld))
@@ -58,10 +60,10 @@ extension CloakroomService {
         let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)
         let issue = AuditLog.Issuance(
             .session(id: session.id, until: session.expiration), to: named, tier: entitlement.tierName, by: request)
-        return .issued(
-            issue,
-            .json(
-                SessionBody(token: session.token, expiresAt: session.expiration, userId: subject.userID.text)))
+        var answer = RouteResponse.json(
+            SessionBody(token: session.token, expiresAt: session.expiration, userId: subject.userID.text))
+        if isSignIn { answer.event = .userSignedIn(deviceID: device) }
+        return .issued(issue, answer)
     }
 
     /// `GET /.well-known/jwks.json`.
@@ -114,7 +116,9 @@ extension CloakroomService {
         }
         dependencies.log.info(
             "user disabled", ["user": .text(subject.userID.text), "reason": .text(event.rawValue)])
-        return .handled(subject)
+        var answer = RouteResponse.handled(subject)
+        answer.event = .userDisabled(reason: event.rawValue)
+        return answer
     }
 }
 

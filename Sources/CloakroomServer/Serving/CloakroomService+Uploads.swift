@@ -78,13 +78,14 @@ extension CloakroomService {
             guard let asked = try? CompletionRequest(parsing: request.body) else {
                 return .answered(RouteResponse(.malformedBody))
             }
-            let answer: RouteResponse =
-                switch try await uploads.complete(ticket, etags: asked.etags) {
-                case .completed(let body): .json(body)
-                case .incomplete(let fault): .incomplete(fault)
-                case .gone: .noSuchUpload
-                }
-            return .answered(answer)
+            switch try await uploads.complete(ticket, etags: asked.etags) {
+            case .completed(let body):
+                var answer = RouteResponse.json(body)
+                answer.event = .uploadCompleted(objectKey: body.objectKey)
+                return .answered(answer)
+            case .incomplete(let fault): return .answered(.incomplete(fault))
+            case .gone: return .answered(.noSuchUpload)
+            }
         }
     }
 

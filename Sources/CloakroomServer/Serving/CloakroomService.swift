@@ -26,6 +26,8 @@ package final class CloakroomService {
         package var releaser: Releaser?
         package var uploader: Uploader
         package var audit: AuditLog
+        /// `nil` where nothing is told.
+        package var events: EventRecorder?
         package var log: Log
         package var metrics: Metrics
         package var metricsFolder: MetricsFolder?
@@ -37,7 +39,7 @@ package final class CloakroomService {
         package init(
             settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
             limiter: RateLimiter, vendor: Vendor, renewer: Renewer, releaser: Releaser? = nil, uploader: Uploader,
-            audit: AuditLog, log: Log,
+            audit: AuditLog, events: EventRecorder? = nil, log: Log,
             metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, status: StatusBoard,
             now: @escaping @Sendable () -> Date
         ) {
@@ -51,6 +53,7 @@ package final class CloakroomService {
             self.releaser = releaser
             self.uploader = uploader
             self.audit = audit
+            self.events = events
             self.log = log
             self.metrics = metrics
             self.metricsFolder = metricsFolder

@@ -208,6 +208,22 @@ package struct RedisSelfTest: Sendable {
             steps.append(
                 step("the audit", AuditStream.script.call(keys: [key], arguments: ["1000", "{}"]), removing: key))
         }
+        if let events = settings.events {
+            let key = prefix + "events"
+            steps.append(
+                step("events", EventStream.addScript.call(keys: [key], arguments: ["1000", "{}"]), removing: key))
+            if events.webhook != nil {
+                steps.append(
+                    step(
+                        "events",
+                        EventStream.takeScript.call(keys: [key], arguments: [name, "1", "-", "1", "1000", "0-1"]),
+                        removing: key))
+                steps.append(
+                    step(
+                        "events", EventStream.settleScript.call(keys: [key, key + ":dead"], arguments: ["0-1"]),
+                        removing: key))
+            }
+        }
         self.steps = steps
     }
 

@@ -164,6 +164,9 @@ final class RequestPipeline {
         service.inFlight.end(label)
         record(answer, nanoseconds)
         respond(answer.response)
+        if let event = answer.event, let user = answer.user {
+            service.dependencies.events?.record(event, of: user, by: request)
+        }
     }
 
     private func record(_ answer: RouteResponse, _ nanoseconds: UInt64) {

@@ -13,6 +13,8 @@ struct RouteResponse {
     var limited: Limited?
     /// What an error says; `nil` for what is none.
     private(set) var fault: Fault?
+    /// What happened with it, for those who want to know.
+    var event: Event.Kind?
 
     /// A decision, and the terms that it was made by. An object, for hardly a response has one and all are copied.
     final class Limited: Sendable {

@@ -23,6 +23,10 @@ package struct ServiceBuilder {
     package let redisHealth: RedisHealth
     package let s3: S3Client
     package let status: StatusBoard
+    /// `nil` where nothing is told.
+    package let events: EventRecorder?
+    /// `nil` without a webhook.
+    package let eventDelivery: EventDelivery?
 
     /// - Parameter readiness: `nil` for that of Redis, the issuers' keys, the credentials, STS and S3.
     package init(
@@ -88,6 +92,9 @@ package struct ServiceBuilder {
             folder: dependencies.metricsFolder?.path, name: dependencies.worker, process: dependencies.process,
             now: runtime.wallClock)
 
+        let stream = settings.events.map { EventStream(redis: redis, settings: $0, keyPrefix: keyPrefix) }
+        events = Self.recorder(settings, stream, dependencies, redisFailed)
+        eventDelivery = Self.delivery(settings, stream, dependencies, redisFailed)
         service = CloakroomService(
             .init(
                 settings: settings,
@@ -107,7 +114,7 @@ package struct ServiceBuilder {
                 audit: AuditLog(
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
                     process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
-                log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
+                events: events, log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
                 readiness: readiness, status: status, now: runtime.wallClock))
     }
 
@@ -131,6 +138,32 @@ package struct ServiceBuilder {
             requestDeadline: settings.server.requestDeadline, now: dependencies.runtime.wallClock)
         shared.onFailure = failed
         return shared
+    }
+
+    private static func recorder(
+        _ settings: Settings, _ stream: EventStream?, _ dependencies: ServiceDependencies,
+        _ failed: @escaping @LoopActor (RedisError) -> Void
+    ) -> EventRecorder? {
+        guard let events = settings.events, let stream else { return nil }
+        let recorder = EventRecorder(
+            stream, settings: events, metrics: dependencies.metrics, log: dependencies.log,
+            ids: EventIDs(randomNumber: dependencies.runtime.randomNumber), now: dependencies.runtime.wallClock)
+        recorder.onFailure = failed
+        return recorder
+    }
+
+    private static func delivery(
+        _ settings: Settings, _ stream: EventStream?, _ dependencies: ServiceDependencies,
+        _ failed: @escaping @LoopActor (RedisError) -> Void
+    ) -> EventDelivery? {
+        guard let webhook = settings.events?.webhook, let stream, let transport = dependencies.webhook else {
+            return nil
+        }
+        let delivery = EventDelivery(
+            stream, to: webhook, by: transport, consumer: dependencies.worker, metrics: dependencies.metrics,
+            log: dependencies.log, runtime: dependencies.runtime)
+        delivery.onFailure = failed
+        return delivery
     }
 
     private static func auditDestination(

@@ -14,6 +14,8 @@ package struct ServiceDependencies {
     package var roleCredentials: [String: WorkerCredentials] = [:]
     /// To the issuers, for their keys; one that follows no redirect.
     package var issuers: any Transport
+    /// To the webhook; `nil` where there is none.
+    package var webhook: (any Transport)?
     package var redis: any RedisClient
     package var runtime: RuntimeDependencies = .onLoop
     package var log: Log

@@ -19,6 +19,8 @@ package struct Settings: Sendable {
     package var limits: Limits
     package var redis: Redis
     package var audit: Audit
+    /// `nil` where nothing is told.
+    package var events: Events?
     package var log: Log
     package var server: Server
 }
@@ -45,6 +47,7 @@ extension Settings {
         limits = Limits(values.limits)
         redis = Redis(values.redis)
         audit = Audit(values.audit)
+        events = Events(values.events)
         log = Log(values.log)
         server = Server(values.server)
     }

@@ -21,8 +21,7 @@ struct SettingsCheck {
             ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
         ].compactMap(\.self) + lifecycleFaults + chatFaults + webFaults + prefixFaults + reservedFolderFaults
-            + entitlementFaults
-            + redisFaults
+            + entitlementFaults + redisFaults + eventFaults
     }
 
     private func makeScopes() throws(Scopes.ScopeError) -> Scopes {

@@ -26,6 +26,7 @@ package struct SettingsTable: SettingsGroup {
     let limits = Limits()
     let redis = Redis()
     let audit = Audit()
+    let events = Events()
     let log = Log()
     let server = Server()
 }

@@ -51,8 +51,14 @@ enum UserRevoke: Command {
                         + "\(Self.firstSignIn(after: time)) are refused")
             if let replication { Output.note(replication.sentence) }
             await noteUndated(user, records, settings)
-            guard applies else { return try printed(user, before: time, roles) }
-            var result = ExitStatus.success
+            let disabled: [Event.Kind] = disables ? [.userDisabled(reason: "revoked")] : []
+            let told = await UserEvents.tell(
+                [.userRevoked(before: time)] + disabled, of: user, records, settings)
+            guard applies else {
+                let status = try printed(user, before: time, roles)
+                return told == .success ? status : told
+            }
+            var result = told
             for (role, iam) in clients where await !denied(user, before: time, role, iam, revocation) {
                 result = .failure
             }

@@ -95,10 +95,13 @@ struct PrometheusTextTests {
             #"cloakroom_issued_total{kind="session"} 0"#,
         ]
         expected += KeyFetchLabel.allCases.map { #"cloakroom_key_fetches_total{outcome="\#($0.value)"} 0"# }
-        expected += [
-            "cloakroom_audit_failures_total 0", "cloakroom_log_lines_dropped_total 1",
-            "cloakroom_worker_starts_total 1",
-        ]
+        expected += ["cloakroom_audit_failures_total 0"]
+        expected += EventType.allCases.map { #"cloakroom_events_total{type="\#($0.value)"} 0"# }
+        expected += EventDeliveryLabel.allCases.map {
+            #"cloakroom_event_deliveries_total{outcome="\#($0.value)"} 0"#
+        }
+        expected += EventLossLabel.allCases.map { #"cloakroom_events_undelivered_total{reason="\#($0.value)"} 0"# }
+        expected += ["cloakroom_log_lines_dropped_total 1", "cloakroom_worker_starts_total 1"]
         #expect(samples == expected)
     }
 
@@ -122,7 +125,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 23)
+        #expect(seen.count == 27)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

@@ -23,6 +23,24 @@ struct RenewerTests {
         #expect(asked.withLock { $0.sorted() } == ["assets/a", "assets/b"])
     }
 
+    @Test @LoopActor
+    func `tells each object once that S3 has copied, wherever it was found, whatever became of others`()
+        async throws
+    {
+        let renewer = try Renewer.test(prefix: "assets/", others: ["old/"]) { key in
+            switch key {
+            case "assets/a", "old/b": .renewed(expiration: nil)
+            case "assets/c": .recentlyWritten(expiration: nil)
+            case "assets/d": .unavailable(retryAfter: nil, code: "SlowDown")
+            default: .notFound
+            }
+        }
+        var told: [[String]] = []
+        let outcome = await renewer.renew(["a", "b", "a", "c", "d"]) { told.append($0) }
+        #expect(outcome == .tryAgain(after: .seconds(5), code: "SlowDown"))
+        #expect(told.map { $0.sorted() } == [["assets/a", "old/b"]])
+    }
+
     @Test(arguments: [
         "", ".", "..", ".a", "-a", "_a", "a/b", "/a", "a/../b", "a b", "a+b", "a%2Fb", "a?versionId=1", "a#b", "a\n",
         "a\r\nX: y",

@@ -69,6 +69,7 @@ struct SettingsTableTests {
                 credentialCache: {shared: {enabled: true, keys: [{env: "TOKEN"}]}},
               },
               tiers: {gold: {}}, renewal: {keys: "any", allowAnyOwner: true}, audit: {stream: "audit"},
+              events: {stream: "events", webhook: {url: "https://hooks.example/", secret: {env: "TOKEN"}}},
               uploads: {keyPrefix: "assets/", chatKeyPrefix: "chats/"}, lifecycle: {prefixes: ["assets/"]},
               release: {keys: [{env: "TOKEN"}]},
             }

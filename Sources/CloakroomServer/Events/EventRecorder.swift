@@ -1,0 +1,118 @@
+package import CloakroomHTTP
+package import CloakroomLoop
+package import CloakroomRedis
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Takes events from requests to Redis. No request waits for it: until Redis has an event it is kept in memory, and what finds
+/// no room there is dropped and counted.
+@LoopActor
+package final class EventRecorder {
+    /// Of what waits for Redis.
+    static let maximumBytes = 4 << 20
+    private static let maximumBytesAtOnce = 256 << 10
+    private static let retryInterval: Duration = .seconds(1)
+
+    private let stream: EventStream
+    private let settings: Settings.Events
+    private let metrics: Metrics
+    private let log: Log
+    private let now: @Sendable () -> Date
+    private var ids: EventIDs
+    private var waiting: [(text: String, type: EventType)] = []
+    private var waitingBytes = 0
+    private var isBusy = false
+    private var hasFailed = false
+    private var isDropping = false
+
+    /// Called with why Redis took none.
+    package var onFailure: (@LoopActor (RedisError) -> Void)?
+
+    package init(
+        _ stream: EventStream, settings: Settings.Events, metrics: Metrics, log: Log, ids: EventIDs = EventIDs(),
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.stream = stream
+        self.settings = settings
+        self.metrics = metrics
+        self.log = log
+        self.ids = ids
+        self.now = now
+    }
+
+    /// How many wait for Redis.
+    package var waitingCount: Int { waiting.count }
+
+    /// - Parameter user: as the audit has it.
+    package func record(_ kind: Event.Kind, of user: String, by request: Request) {
+        if case .userSignedIn = kind, !settings.tellsSignIns { return }
+        let text = Event(id: ids.next(), kind, user: user, time: now(), by: request).text
+        let count = text.utf8.count
+        guard waitingBytes + count <= Self.maximumBytes else { return drop() }
+        waiting.append((text, kind.type))
+        waitingBytes += count
+        guard !isBusy else { return }
+        isBusy = true
+        // All of a turn go out together.
+        EventPoller.shared.atTurnEnd { [self] in LoopActor.spawn { [self] in await flush() } }
+    }
+
+    private func drop() {
+        metrics.lostEvents(1, .memory)
+        guard !isDropping else { return }
+        isDropping = true
+        log.error("events are dropped: Redis takes none, and there is no room for more")
+    }
+
+    /// Until none waits. One whose response was lost is added again: it has the same id.
+    private func flush() async {
+        while !waiting.isEmpty {
+            let batch = nextBatch()
+            do throws(RedisError) {
+                let trimmed = try await stream.add(batch.map { $0.text })
+                taken(batch, trimmed: trimmed)
+            } catch {
+                hasFailed = true
+                onFailure?(error)
+                try? await LoopActor.sleep(for: Self.retryInterval)
+            }
+        }
+        isBusy = false
+    }
+
+    private func nextBatch() -> [(text: String, type: EventType)] {
+        var batch: [(text: String, type: EventType)] = []
+        var bytes = 0
+        for event in waiting.prefix(EventStream.maximumEntries) {
+            bytes += event.text.utf8.count
+            guard batch.isEmpty || bytes <= Self.maximumBytesAtOnce else { break }
+            batch.append(event)
+        }
+        return batch
+    }
+
+    private func taken(_ batch: [(text: String, type: EventType)], trimmed: Int) {
+        waiting.removeFirst(batch.count)
+        for event in batch {
+            waitingBytes -= event.text.utf8.count
+            metrics.recordedEvent(event.type)
+        }
+        if settings.webhook != nil, trimmed > 0 {
+            metrics.lostEvents(trimmed, .trimmed)
+            log.error("events were trimmed before the webhook had them", ["events": .integer(trimmed)])
+        }
+        (hasFailed, isDropping) = (false, false)
+    }
+
+    /// Returns when Redis has all of them, or does not take them.
+    package func finish() async {
+        while !waiting.isEmpty, !hasFailed { try? await LoopActor.sleep(for: .milliseconds(5)) }
+        guard !waiting.isEmpty else { return }
+        metrics.lostEvents(waiting.count, .memory)
+        log.error("events are lost: Redis took none before the worker's end", ["events": .integer(waiting.count)])
+    }
+}

@@ -1,0 +1,55 @@
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
+import Testing
+
+@testable import CloakroomServer
+
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct EventRecorderTests {
+    private let settings = Settings.Events(stream: "events", maximumLength: 1000, tellsSignIns: false)
+
+    @LoopActor private func recorder(_ metrics: Metrics) -> EventRecorder {
+        EventRecorder(
+            EventStream(redis: UnreachableRedis(), settings: settings, keyPrefix: "c:"), settings: settings,
+            metrics: metrics, log: Log(sink: nil, level: .error))
+    }
+
+    private let request = Request(method: "POST", path: "/")
+
+    @Test @LoopActor func `without Redis events are kept within a bound, and what more comes is counted`() async throws
+    {
+        let metrics = try Metrics()
+        let recorder = recorder(metrics)
+        let key = String(repeating: "k", count: 1000)
+        for _ in 0..<5000 { recorder.record(.uploadCompleted(objectKey: key), of: "u_1", by: request) }
+        let kept = recorder.waitingCount
+        // Each is the key and about 150 bytes.
+        #expect((3500..<4194).contains(kept))
+        #expect(metrics.row[metrics.layout.lostEvents[.memory]] == UInt64(5000 - kept))
+        try await LoopActor.sleep(for: .milliseconds(20))
+        await recorder.finish()
+        #expect(metrics.row[metrics.layout.lostEvents[.memory]] == 5000)
+        #expect(metrics.row[metrics.layout.events[.uploadCompleted]] == 0)
+    }
+
+    @Test @LoopActor func `sign-ins are told where the settings say so`() throws {
+        let recorder = recorder(try Metrics())
+        recorder.record(.userSignedIn(deviceID: nil), of: "u_1", by: request)
+        #expect(recorder.waitingCount == 0)
+        recorder.record(.userDisabled(reason: "r"), of: "u_1", by: request)
+        #expect(recorder.waitingCount == 1)
+    }
+
+    @Test @LoopActor func `a service without Redis responds as without events`() async throws {
+        let more = "events: {stream: \"events\"}, limits: {renew: {requests: 9}}"
+        for settings in [more, "limits: {renew: {requests: 9}}"] {
+            let service = try TestService(settings) { request in request.method == "PUT" ? .copied : .error(500, "x") }
+            let answer = await service.ask(
+                "POST", "/v2/assets/renew-batch", token: try service.token(),
+                fields: ["Content-Type": "application/json"],
+                body: #"{"assetKeys":["a.bin"]}"#)
+            #expect(answer.hasPrefix("200\n") && answer.contains(#""renewed":1"#))
+        }
+    }
+}
