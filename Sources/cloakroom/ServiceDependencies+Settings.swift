@@ -24,6 +24,7 @@ extension ServiceDependencies {
             issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(log: log),
             log: log, metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
         if settings.events?.webhook != nil { webhook = LoopCurlTransport(options: .webhook(settings)) }
+        if settings.tracing != nil { collector = LoopCurlTransport(options: .collector(settings)) }
         version = CommandLineTool.version
         roleCredentials = WorkerCredentials.ofRoles(settings, transport: transport, log: log)
     }
@@ -127,6 +128,15 @@ extension LoopCurlTransport.Options {
         options.certificateAuthorities = settings.events?.webhook?.certificateAuthorities
         options.maximumResponseBytes = EventDelivery.maximumResponseBytes
         options.keptConnections = 8
+        return options
+    }
+
+    /// To the collector of spans.
+    static func collector(_ settings: Settings) -> Self {
+        var options = Self()
+        options.certificateAuthorities = settings.tracing?.certificateAuthorities
+        options.maximumResponseBytes = Tracer.maximumResponseBytes
+        options.keptConnections = 1
         return options
     }
 

@@ -56,6 +56,7 @@ enum Worker {
             let checkingRedis = LoopActor.spawn { await builder.redisHealth.watch() }
             let fetching = builder.identity.startRefreshingKeys()
             let delivering = builder.eventDelivery.map { delivery in LoopActor.spawn { await delivery.run() } }
+            let tracing = builder.tracer.map { tracer in LoopActor.spawn { await tracer.run() } }
             // The first requests should not find Redis unreachable while the connection is being made.
             await dependencies.redis.settle(within: .milliseconds(50))
             // A worker that is to stop already must not take the place of one that goes on.
@@ -81,7 +82,9 @@ enum Worker {
                 await copies.value
                 await builder.events?.finish()
                 await delivering?.value
+                await builder.tracer?.export()
             }
+            tracing?.cancel()
             probing.cancel()
             checkingRedis.cancel()
             for task in fetching { task.cancel() }

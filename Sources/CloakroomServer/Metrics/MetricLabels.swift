@@ -229,6 +229,17 @@ enum EventLossLabel: String, MetricLabel {
     static let name = "reason"
 }
 
+/// What became of spans.
+enum SpanLabel: String, MetricLabel {
+    case exported
+    /// The queue was.
+    case full
+    /// The collector did not take the batch.
+    case failed
+
+    static let name = "outcome"
+}
+
 /// A window of requests: a device's, or a user's, such as `vendUser`.
 struct WindowLabel: MetricLabel {
     let value: String

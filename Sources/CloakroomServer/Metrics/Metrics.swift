@@ -99,6 +99,8 @@ package final class Metrics {
 
     func lostEvents(_ number: Int, _ reason: EventLossLabel) { row.add(UInt64(number), at: layout.lostEvents[reason]) }
 
+    func traced(_ spans: Int, _ outcome: SpanLabel) { row.add(UInt64(spans), at: layout.spans[outcome]) }
+
     func auditFailed() { count(layout.auditFailures) }
     package func linesDropped(_ lines: Int) { count(layout.droppedLines, by: lines) }
 

@@ -91,6 +91,7 @@ struct MetricsLayout {
     let eventDeliveries: Counters<EventDeliveryLabel>
     let eventDelays: Histograms<EventType>
     let lostEvents: Counters<EventLossLabel>
+    let spans: Counters<SpanLabel>
     let droppedLines: Single
     let starts: Single
 
@@ -142,6 +143,7 @@ struct MetricsLayout {
             "cloakroom_event_delay_seconds", "From Redis taking an event to the webhook taking it.")
         lostEvents = builder.counters(
             "cloakroom_events_undelivered_total", "Events that were lost, or are dead.")
+        spans = builder.counters("cloakroom_spans_total", "Spans of requests that were traced.")
         droppedLines = builder.counter("cloakroom_log_lines_dropped_total", "Log lines that could not be written.")
         starts = builder.counter("cloakroom_worker_starts_total", "Workers started.")
         families = builder.families

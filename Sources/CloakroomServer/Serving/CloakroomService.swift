@@ -28,6 +28,8 @@ package final class CloakroomService {
         package var audit: AuditLog
         /// `nil` where nothing is told.
         package var events: EventRecorder?
+        /// `nil` where no spans are sent.
+        package var tracer: Tracer?
         package var log: Log
         package var metrics: Metrics
         package var metricsFolder: MetricsFolder?
@@ -39,7 +41,8 @@ package final class CloakroomService {
         package init(
             settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
             limiter: RateLimiter, vendor: Vendor, renewer: Renewer, releaser: Releaser? = nil, uploader: Uploader,
-            audit: AuditLog, events: EventRecorder? = nil, log: Log,
+            audit: AuditLog, events: EventRecorder? = nil,
+            tracer: Tracer? = nil, log: Log,
             metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, status: StatusBoard,
             now: @escaping @Sendable () -> Date
         ) {
@@ -54,6 +57,7 @@ package final class CloakroomService {
             self.uploader = uploader
             self.audit = audit
             self.events = events
+            self.tracer = tracer
             self.log = log
             self.metrics = metrics
             self.metricsFolder = metricsFolder
@@ -68,6 +72,7 @@ package final class CloakroomService {
     /// The limit of an issuer's notifications: the same for all tiers.
     let notificationTerms: RateLimitPolicy
     let inFlight: RequestsInFlight
+    let tracer: Tracer?
     /// From when on a request counts as slow.
     let slowNanoseconds: UInt64?
     private let routes: RouteTable
@@ -78,6 +83,7 @@ package final class CloakroomService {
         self.dependencies = dependencies
         routes = RouteTable(hasCompanion: dependencies.settings.web.companion)
         inFlight = dependencies.metrics.inFlight
+        tracer = dependencies.tracer
         slowNanoseconds = dependencies.settings.log.slowRequest?.nanoseconds
         admissions = Admissions(
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),

@@ -51,6 +51,8 @@ final class RequestPipeline {
     private let label: RouteLabel
     private let start: UInt64
     private var waits = RequestWaits()
+    /// `nil` for a request that is not traced.
+    private let trace: RequestTrace?
     private let service: CloakroomService
     private let respond: CloakroomService.Responder
 
@@ -67,6 +69,7 @@ final class RequestPipeline {
         self.start = start
         self.service = service
         self.respond = respond
+        trace = service.tracer?.begin(request)
         service.inFlight.begin(label)
     }
 
@@ -78,7 +81,7 @@ final class RequestPipeline {
             LoopActor.spawn { [self] in
                 let begin = Monotonic.now
                 let next = await next()
-                waits.keys += Monotonic.now &- begin
+                waits.keys += waited(for: .keys, since: begin)
                 run(next)
             }
         }
@@ -88,7 +91,7 @@ final class RequestPipeline {
     private func count(_ plan: RequestPlan, for subject: Subject) {
         let begin = Monotonic.now
         service.admissions.admit(plan.cost, subject) { [self] admission in
-            waits.redis += Monotonic.now &- begin
+            waits.redis += waited(for: .redis, since: begin)
             let counted = Counted(subject: subject, admission: admission)
             let decision = admission.decision
             service.dependencies.metrics.limited(plan.cost, decision, by: admission.terms)
@@ -119,17 +122,24 @@ final class RequestPipeline {
         case .issued(let issue, let answer):
             let begin = Monotonic.now
             service.dependencies.audit.record(issue) { [self] isKept in
-                waits.audit += Monotonic.now &- begin
+                waits.audit += waited(for: .audit, since: begin)
                 finish(isKept ? issued(issue, answer) : notIssued(), counted)
             }
         case .waiting(let upstream, let next):
             LoopActor.spawn { [self] in
                 let begin = Monotonic.now
                 let outcome = await next()
-                waits.add(Monotonic.now &- begin, to: upstream)
+                waits.add(waited(for: RequestTrace.Wait(upstream), since: begin), to: upstream)
                 complete(outcome, counted)
             }
         }
+    }
+
+    /// How long it was; a request that is traced takes note.
+    private func waited(for wait: RequestTrace.Wait, since begin: UInt64) -> UInt64 {
+        let end = Monotonic.now
+        trace?.add(wait, from: begin, to: end)
+        return end &- begin
     }
 
     private func issued(_ issue: AuditLog.Issuance, _ answer: consuming RouteResponse) -> RouteResponse {
@@ -166,6 +176,10 @@ final class RequestPipeline {
         respond(answer.response)
         if let event = answer.event, let user = answer.user {
             service.dependencies.events?.record(event, of: user, by: request)
+        }
+        if let trace {
+            service.tracer?.finish(
+                trace, request, route: route?.rawValue, status: answer.response.status, since: start)
         }
     }
 

@@ -27,6 +27,8 @@ package struct ServiceBuilder {
     package let events: EventRecorder?
     /// `nil` without a webhook.
     package let eventDelivery: EventDelivery?
+    /// `nil` without a collector of spans.
+    package let tracer: Tracer?
 
     /// - Parameter readiness: `nil` for that of Redis, the issuers' keys, the credentials, STS and S3.
     package init(
@@ -95,6 +97,7 @@ package struct ServiceBuilder {
         let stream = settings.events.map { EventStream(redis: redis, settings: $0, keyPrefix: keyPrefix) }
         events = Self.recorder(settings, stream, dependencies, redisFailed)
         eventDelivery = Self.delivery(settings, stream, dependencies, redisFailed)
+        tracer = Self.tracer(settings, dependencies)
         service = CloakroomService(
             .init(
                 settings: settings,
@@ -114,7 +117,7 @@ package struct ServiceBuilder {
                 audit: AuditLog(
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
                     process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
-                events: events, log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
+                events: events, tracer: tracer, log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
                 readiness: readiness, status: status, now: runtime.wallClock))
     }
 
@@ -164,6 +167,15 @@ package struct ServiceBuilder {
             log: dependencies.log, runtime: dependencies.runtime)
         delivery.onFailure = failed
         return delivery
+    }
+
+    private static func tracer(_ settings: Settings, _ dependencies: ServiceDependencies) -> Tracer? {
+        guard let tracing = settings.tracing, let transport = dependencies.collector else { return nil }
+        return Tracer(
+            tracing, by: transport,
+            of: Tracer.Resource(
+                worker: dependencies.worker, process: dependencies.process, version: dependencies.version),
+            metrics: dependencies.metrics, log: dependencies.log, runtime: dependencies.runtime)
     }
 
     private static func auditDestination(

@@ -16,6 +16,8 @@ package struct ServiceDependencies {
     package var issuers: any Transport
     /// To the webhook; `nil` where there is none.
     package var webhook: (any Transport)?
+    /// To the collector of spans; `nil` where there is none.
+    package var collector: (any Transport)?
     package var redis: any RedisClient
     package var runtime: RuntimeDependencies = .onLoop
     package var log: Log

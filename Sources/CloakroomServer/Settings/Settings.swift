@@ -21,6 +21,8 @@ package struct Settings: Sendable {
     package var audit: Audit
     /// `nil` where nothing is told.
     package var events: Events?
+    /// `nil` where no spans are sent.
+    package var tracing: Tracing?
     package var log: Log
     package var server: Server
 }
@@ -48,6 +50,7 @@ extension Settings {
         redis = Redis(values.redis)
         audit = Audit(values.audit)
         events = Events(values.events)
+        tracing = Tracing(values.tracing)
         log = Log(values.log)
         server = Server(values.server)
     }

@@ -19,7 +19,7 @@ struct SettingsCheck {
         [
             keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline, drain, renewalAge, anyOwner,
             ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
-            sharedCache,
+            sharedCache, tracingFault,
         ].compactMap(\.self) + lifecycleFaults + chatFaults + webFaults + prefixFaults + reservedFolderFaults
             + entitlementFaults + redisFaults + eventFaults
     }

@@ -27,6 +27,7 @@ package struct SettingsTable: SettingsGroup {
     let redis = Redis()
     let audit = Audit()
     let events = Events()
+    let tracing = Tracing()
     let log = Log()
     let server = Server()
 }

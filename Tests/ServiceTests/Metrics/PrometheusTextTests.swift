@@ -101,6 +101,7 @@ struct PrometheusTextTests {
             #"cloakroom_event_deliveries_total{outcome="\#($0.value)"} 0"#
         }
         expected += EventLossLabel.allCases.map { #"cloakroom_events_undelivered_total{reason="\#($0.value)"} 0"# }
+        expected += SpanLabel.allCases.map { #"cloakroom_spans_total{outcome="\#($0.value)"} 0"# }
         expected += ["cloakroom_log_lines_dropped_total 1", "cloakroom_worker_starts_total 1"]
         #expect(samples == expected)
     }
@@ -125,7 +126,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 27)
+        #expect(seen.count == 28)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

@@ -18,6 +18,7 @@ final class TestService {
     let clock: TestClock
     let transport: ScriptedTransport
     let identity: Identity
+    let tracer: Tracer?
     private let folder: TemporaryFolder
     private let settings: Settings
 
@@ -31,10 +32,11 @@ final class TestService {
     ///   - file: settings instead of those, with the files they name.
     ///   - audit: a file; `nil` for one of the test's own.
     ///   - probes: of readiness; `nil` for those of the service.
+    ///   - collector: of spans.
     init(
         _ more: String = TestService.open, vending: String = "", file: (text: String, files: [String: String])? = nil,
         audit: String? = nil,
-        probes: [(name: String, probe: Readiness.Probe)]? = nil,
+        probes: [(name: String, probe: Readiness.Probe)]? = nil, collector: ScriptedTransport? = nil,
         transport script: @escaping ScriptedTransport.Script = { .assumed(for: $0) }
     ) throws {
         folder = try TemporaryFolder()
@@ -55,11 +57,13 @@ final class TestService {
             wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max },
             spawn: { body in LoopActor.spawn { await body() } })
         dependencies.randomBytes = { count in (0..<UInt8(count)).map { $0 } }
+        dependencies.collector = collector
         dependencies.drawAuditID = { "00000000000000c1" }
         let builder = try ServiceBuilder(
             settings, dependencies, readiness: probes.map { Readiness(localChecks: [], probes: $0) })
         service = builder.service
         identity = builder.identity
+        tracer = builder.tracer
     }
 
     private static func settings(_ given: Settings, audit: String) -> Settings {

@@ -70,6 +70,7 @@ struct SettingsTableTests {
               },
               tiers: {gold: {}}, renewal: {keys: "any", allowAnyOwner: true}, audit: {stream: "audit"},
               events: {stream: "events", webhook: {url: "https://hooks.example/", secret: {env: "TOKEN"}}},
+              tracing: {endpoint: "https://collector.example"},
               uploads: {keyPrefix: "assets/", chatKeyPrefix: "chats/"}, lifecycle: {prefixes: ["assets/"]},
               release: {keys: [{env: "TOKEN"}]},
             }
