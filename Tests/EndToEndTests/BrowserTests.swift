@@ -149,8 +149,8 @@ extension EndToEnd {
                     "addresses.conf": try changed(
                         "addresses.conf", ("127.0.0.0/8 0", "127.0.0.0/8 1"), ("rate=100r/s", "rate=1r/m")),
                     "limits.conf": try changed("limits.conf", ("burst=500", "burst=4")),
-                    "fastcgi.conf": try changed(
-                        "fastcgi.conf", ("fastcgi_read_timeout 20s", "fastcgi_read_timeout 1s")),
+                    "worker.conf": try changed(
+                        "worker.conf", ("fastcgi_read_timeout 20s", "fastcgi_read_timeout 1s")),
                     "local-networks.conf": "deny all;\n",
                 ]
             })
@@ -203,7 +203,7 @@ extension EndToEnd {
                 #expect(
                     fields == [
                         "server": "nginx", "content-type": "application/json", "connection": "close", "allow": "POST",
-                        "content-length": "60", "cache-control": "no-store", "x-content-type-options": "nosniff",
+                        "content-length": "58", "cache-control": "no-store", "x-content-type-options": "nosniff",
                         "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
                         "referrer-policy": "no-referrer",
                     ])

@@ -67,7 +67,7 @@ extension EndToEnd {
         @Test func `obstore gets its credentials over TLS`() throws {
             try Stack.run("sts-obstore", Self.options()) { stack in
                 let keys = try TemporaryFolder()
-                let certificate = try TestCertificate(for: "DNS:localhost,IP:127.0.0.1", in: keys)
+                let certificate = try TestCertificate(for: "DNS:localhost,IP:127.0.0.1", in: keys, isAuthority: false)
                 let tls = try TLSFront(before: try #require(stack.nginx).port, certificate, folder: stack.folder)
                 defer { tls.stop() }
                 let (status, text) = try Self.run(

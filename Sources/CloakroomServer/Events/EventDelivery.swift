@@ -24,7 +24,7 @@ package final class EventDelivery {
     private static let maximumPending = 1000
     private static let interval: Duration = .seconds(1)
     /// A webhook has little to say.
-    package static let maximumResponseBytes = 64 << 10
+    package nonisolated static let maximumResponseBytes = 64 << 10
 
     private let stream: EventStream
     private let webhook: Settings.Events.Webhook

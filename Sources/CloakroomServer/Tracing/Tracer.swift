@@ -31,7 +31,7 @@ package final class Tracer {
     private static let maximumBatch = 512
     private static let interval: Duration = .seconds(1)
     /// A collector has little to say.
-    package static let maximumResponseBytes = 64 << 10
+    package nonisolated static let maximumResponseBytes = 64 << 10
 
     private let settings: Settings.Tracing
     private let transport: any Transport

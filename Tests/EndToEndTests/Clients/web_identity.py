@@ -78,7 +78,7 @@ def minio():
         with open(os.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]) as file:
             return {"access_token": file.read()}
 
-    provider = WebIdentityProvider(token, os.environ["AWS_ENDPOINT_URL_STS"])
+    provider = WebIdentityProvider(jwt_provider_func=token, sts_endpoint=os.environ["AWS_ENDPOINT_URL_STS"])
     s3 = minio.Minio(url.split("//")[1], credentials=provider, secure=False, region="us-east-1")
     s3.put_object(bucket, key, io.BytesIO(b"photo"), 5)
     print("put")

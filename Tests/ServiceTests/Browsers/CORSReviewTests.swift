@@ -12,7 +12,7 @@ struct CORSReviewTests {
         _ origins: [String], methods: [String] = BucketRule.methods, headers: [String] = ["*"],
         exposed: [String] = BucketRule.exposed
     ) -> CORSRule {
-        CORSRule(id: "r", origins: origins, methods: methods, headers: headers, exposed: exposed, maximumAge: 3600)
+        CORSRule(id: "r", origins: origins, methods: methods, headers: headers, exposed: exposed, maximumAge: 60)
     }
 
     private static func found(_ rules: [CORSRule], _ web: Settings.Web = web) -> [String] {

@@ -11,7 +11,7 @@ import Testing
 struct CompanionTests {
     private static let json: HeaderFields = ["Content-Type": "application/json"]
     private static let settings = """
-        limits: {upload: {requests: 100}, uploadBytes: {bytes: 1000}}, web: {companion: true},
+        limits: {vend: {whenRedisIsAway: "open"}, upload: {requests: 100}, uploadBytes: {bytes: 1000}}, web: {companion: true},
         uploads: {assumedBytes: 100, maximumBytes: 8388611, idKeys: [{env: "SIGNING"}]}
         """
     private static let key = "000102030405060708090a0b0c0d0e0f.bin"

@@ -53,7 +53,7 @@ def from_cloudformation(template):
                     for rule in properties["LifecycleConfiguration"]["Rules"]]
                 stack[f"bucket {name} CORS"] = [
                     [rule["Id"], rule["AllowedOrigins"], sorted(rule["AllowedMethods"]), rule["AllowedHeaders"],
-                     rule["ExposedHeaders"], rule["MaxAge"]]
+                     sorted(rule["ExposedHeaders"]), rule["MaxAge"]]
                     for rule in properties.get("CorsConfiguration", {}).get("CorsRules", [])]
                 stack[f"bucket {name} metrics"] = [
                     metric["Id"] for metric in properties.get("MetricsConfigurations", [])]
@@ -128,7 +128,7 @@ def from_terraform(state):
             case "aws_s3_bucket_cors_configuration":
                 stack[f"bucket {name} CORS"] = [
                     [rule["id"], rule["allowed_origins"], sorted(rule["allowed_methods"]), rule["allowed_headers"],
-                     rule["expose_headers"], rule["max_age_seconds"]] for rule in values["cors_rule"]]
+                     sorted(rule["expose_headers"]), rule["max_age_seconds"]] for rule in values["cors_rule"]]
             case "aws_s3_bucket_metric":
                 stack[f"bucket {name} metrics"] = [values["name"]]
             case "aws_s3_bucket_policy":
