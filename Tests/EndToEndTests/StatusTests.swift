@@ -59,6 +59,7 @@ extension EndToEnd {
                     request.fields["traceparent"] = value
                     let status = try stack.askNginx(request).status
                     #expect(status == 200)
+                    Thread.sleep(forTimeInterval: 0.2)
                     let lines = stack.logLines("request").filter { $0["trace"] as? String == trace }
                     #expect(lines.count == 1, "\(value)")
                 }

@@ -65,7 +65,8 @@ extension EndToEnd {
 
         /// object_store, which delta-rs and others use too, asks over https alone.
         @Test func `obstore gets its credentials over TLS`() throws {
-            try Stack.run("sts-obstore", Self.options()) { stack in
+            // It asks for 3600 s, whatever the worker has.
+            try Stack.run("sts-obstore", Self.options { $0["vending.lifetimeSeconds"] = 3600 }) { stack in
                 let keys = try TemporaryFolder()
                 let certificate = try TestCertificate(for: "DNS:localhost,IP:127.0.0.1", in: keys, isAuthority: false)
                 let tls = try TLSFront(before: try #require(stack.nginx).port, certificate, folder: stack.folder)
