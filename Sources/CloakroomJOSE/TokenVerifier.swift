@@ -112,13 +112,14 @@ package struct TokenVerifier: Sendable {
     package func verify(_ token: UnverifiedToken, now: Date) throws(TokenError) -> VerifiedToken {
         let index = try index(of: token.issuer)
         let leeway = issuers[index].leeway ?? leeway
-        let claims: Claims
-        do throws(TokenError) { claims = try verifySignature(token, index) } catch {
+        let audience: String
+        do throws(TokenError) { audience = try verifySignature(token, index) } catch {
             guard error == .unknownKey else { throw error }
-            _ = try audience(of: token, index)
+            _ = try self.audience(of: token, index)
             _ = try token.claims.checkTimes(now: now, leeway: leeway)
             throw error
         }
+        let claims = token.claims
         let expiration = try claims.checkTimes(now: now, leeway: leeway)
         let names = issuers[index].claims
         return VerifiedToken(
@@ -127,20 +128,21 @@ package struct TokenVerifier: Sendable {
             deviceID: try claims.optionalText(names.device, maximumByteCount: 255),
             tier: try claims.optionalText(names.tier, maximumByteCount: 64),
             expiration: expiration,
-            audience: try audience(of: token, index),
+            audience: audience,
             claims: claims)
     }
 
     /// Signature and audience alone, for what is signed like a token and is none, such as a notification: the
     /// caller checks times and subject.
     package func verifySignature(_ token: UnverifiedToken) throws(TokenError) -> Claims {
-        try verifySignature(token, try index(of: token.issuer))
+        _ = try verifySignature(token, try index(of: token.issuer))
+        return token.claims
     }
 
-    private func verifySignature(_ token: UnverifiedToken, _ index: Int) throws(TokenError) -> Claims {
+    /// - Returns: the audience that its issuer may have.
+    private func verifySignature(_ token: UnverifiedToken, _ index: Int) throws(TokenError) -> String {
         try issuers[index].keys.verify(token.jws, allowed: issuers[index].algorithms)
-        _ = try audience(of: token, index)
-        return token.claims
+        return try audience(of: token, index)
     }
 
     private func audience(of token: UnverifiedToken, _ index: Int) throws(TokenError) -> String {

@@ -71,17 +71,6 @@ package struct ErrorBody: Sendable, Equatable, Codable {
 }
 
 extension ErrorBody: WireBody {
-    /// - Returns: `nil` for what is no such body.
-    package init?(encoded: [UInt8]) {
-        guard let object = (try? JSON(parsing: encoded))?.object, let error = object["error"]?.string else {
-            return nil
-        }
-        self.error = error
-        code = object["code"]?.string
-        reason = object["reason"]?.string
-        message = object["message"]?.string
-    }
-
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("error", error)

@@ -43,7 +43,11 @@ package enum Route: String, Sendable, CaseIterable {
     }
 
     /// ``method``, and what else the path takes.
-    package var methods: [String] { self == .companionUpload ? [method, "DELETE"] : [method] }
+    package var methods: [String] { [method] + (otherMethod.map { [$0] } ?? []) }
+
+    package func takes(_ method: String) -> Bool { method == self.method || method == otherMethod }
+
+    private var otherMethod: String? { self == .companionUpload ? "DELETE" : nil }
 
     /// Whether it is one of Uppy's server, Companion, whose wire these routes speak.
     package var isCompanion: Bool { rawValue.hasPrefix("/companion/") }

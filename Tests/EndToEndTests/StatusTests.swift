@@ -54,13 +54,18 @@ extension EndToEnd {
             try Stack.run("trace", .init(nginx: true)) { stack in
                 let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
                 // The second is not of the form that it takes.
-                for value in ["00-\(trace)-00f067aa0ba902b7-01", "00-\(trace)-x\"}"] {
+                let values = ["00-\(trace)-00f067aa0ba902b7-01", "00-\(trace)-x\"}"]
+                for (index, value) in values.enumerated() {
                     var request = TestRequest.presign(Tokens.fresh())
                     request.fields["traceparent"] = value
                     let status = try stack.askNginx(request).status
                     #expect(status == 200)
-                    Thread.sleep(forTimeInterval: 0.2)
-                    let lines = stack.logLines("request").filter { $0["trace"] as? String == trace }
+                    // A line is written when the turn of the loop ends, after the response.
+                    func presigned() -> [[String: Any]] {
+                        stack.logLines("request").filter { $0["route"] as? String == "/v2/attachments/presigned" }
+                    }
+                    try wait(for: "the line", within: .seconds(5)) { presigned().count == index + 1 }
+                    let lines = presigned().filter { $0["trace"] as? String == trace }
                     #expect(lines.count == 1, "\(value)")
                 }
                 let audit = RunFolder.text(of: stack.auditFile)

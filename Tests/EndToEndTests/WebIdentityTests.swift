@@ -172,9 +172,11 @@ extension EndToEnd {
                 let large = try ask("", form: "x=" + String(repeating: "a", count: 70_000))
                 #expect(large.status == 413 && large.text.contains("<Code>ValidationError</Code>"), "\(large.text)")
                 stack.server?.stop(SIGKILL)
-                let away = try ask("")
-                #expect(away.status == 503 && away.text.contains("<Code>ServiceUnavailable</Code>"), "\(away.text)")
-                #expect(away.text.contains("<Type>Receiver</Type>") && away.fields["retry-after"] == "1")
+                let unreachable = try ask("")
+                #expect(
+                    unreachable.status == 503 && unreachable.text.contains("<Code>ServiceUnavailable</Code>"),
+                    "\(unreachable.text)")
+                #expect(unreachable.text.contains("<Type>Receiver</Type>") && unreachable.fields["retry-after"] == "1")
                 let texts = [
                     nginx.accessLog, nginx.errorLog, nginx.program.text, stack.log, RunFolder.text(of: stack.auditFile),
                 ]

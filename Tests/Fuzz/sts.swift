@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomHTTP
+import CloakroomWire
 
 @testable import CloakroomServer
 
@@ -28,7 +29,7 @@ private func check(_ request: Request) {
 
 /// Every text of a message comes back as it was, but for what no document may have.
 private func checkText(_ text: String) {
-    let fault = RouteResponse.Fault(.invalidRequest, text, sts: nil)
+    let fault = RouteResponse.Fault(.invalidRequest, ErrorBody(error: text, code: .invalidRequest))
     let response = STSResponse.error(fault, Response(status: 400, fields: [:], body: []), id: nil)
     let limits = XMLReader.Limits(bytes: 1 << 24)
     // The worker says nothing with these two.

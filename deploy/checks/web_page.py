@@ -337,7 +337,7 @@ def everyday(page):
     page.browser.refresh()
     page.sign_in("u_page")
     page.becomes(lambda: len(page.tiles()) == 7)
-    yield "what is removed from the gallery stays away after a reload, and the rest is there"
+    yield "what is removed from the gallery stays removed after a reload, and the rest is there"
 
     page.run("""const data = new DataTransfer();
         data.items.add(new File([new Uint8Array(5000)], "dropped.png", {type: "image/png"}));
@@ -373,7 +373,7 @@ def network_lost(page):
     page.uploaded(1, 40)
     page.becomes(lambda: page.tiles() == ["walk.mp4"])
     assert page.stored() == digest
-    yield "40 MB are whole in S3, although the network was away in the middle"
+    yield "40 MB are whole in S3, although the network was lost in the middle"
     page.close()
 
 

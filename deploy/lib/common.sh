@@ -7,6 +7,7 @@
 : "${CLOAKROOM_SAMPLE:=}"
 # Clients of it, for the tests: a folder with bin/python, which has boto3, and bin/aws.
 : "${CLOAKROOM_CLIENTS:=}"
+# The same for clients of STS' own wire: bin/python, which has s3fs, minio, obstore and polars.
 : "${CLOAKROOM_SDKS:=}"
 # For the checks of deploy/cloudformation and deploy/terraform: a folder with bin/python, which has hcl2, and bin/cfn-lint.
 : "${CLOAKROOM_LINTERS:=}"

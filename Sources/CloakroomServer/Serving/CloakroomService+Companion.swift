@@ -65,7 +65,7 @@ extension CloakroomService {
     /// `GET /companion/s3/multipart/{id}/batch`.
     func companionBatch(_ request: Request, id: String) -> RequestStep {
         companion(request, id: id) { [self] (uploads, ticket, subject, entitlement) async throws(AWSError) in
-            guard let numbers = QueryParameters(form: request.query)?.partNumbers else {
+            guard let numbers = QueryParameters(form: request.query.utf8)?.partNumbers else {
                 return .answered(RouteResponse(.partNumber))
             }
             let signed = try await uploads.urls(numbers, of: ticket)
@@ -107,7 +107,7 @@ extension CloakroomService {
         return identified(request) { [self] in
             RequestPlan(cost: .upload(bytes: 0)) { [self] subject, entitlement in
                 if stores, let refusal = entitlement.refusal(of: .upload) { return .answered(refused(refusal)) }
-                let key = QueryParameters(form: request.query)?["key"]
+                let key = QueryParameters(form: request.query.utf8)?["key"]
                 guard let ticket = uploads.ticket(id, key: key, of: subject.userID) else {
                     return .answered(.noSuchUpload)
                 }
@@ -117,13 +117,11 @@ extension CloakroomService {
     }
 }
 
-extension RouteResponse {
-    /// An error as Uppy reads it: the sentence as `message` too.
-    var asCompanions: RouteResponse {
-        guard response.status >= 400, var body = ErrorBody(encoded: response.body) else { return self }
+extension RouteResponse.Fault {
+    /// The error as Uppy reads it: the sentence as `message` too.
+    var companionBody: [UInt8] {
+        var body = body
         body.message = body.error
-        var answer = self
-        answer.response.body = body.encoded
-        return answer
+        return body.encoded
     }
 }

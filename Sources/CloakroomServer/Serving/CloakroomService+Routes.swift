@@ -22,7 +22,7 @@ extension CloakroomService {
         }
     }
 
-    /// `POST /sts`: the same, as AWS SDKs ask STS for it.
+    /// `POST /sts`: the same, as AWS SDKs request it of STS.
     func assumeRole(_ request: Request) -> RequestStep {
         let asked: WebIdentityRequest
         do throws(WebIdentityFault) { asked = try WebIdentityRequest(request) } catch { return .done(error.answer) }
@@ -33,7 +33,8 @@ extension CloakroomService {
         ) {
             RequestPlan(cost: .vendAll) { [self] subject, entitlement in
                 switch narrowed(entitlement.grant, by: asked) {
-                case .success(let grant): vended(grant, to: subject, entitlement, request, .sts(asked))
+                case .success(let grant):
+                    vended(grant, to: subject, entitlement, request, .sts(asked.action, session: asked.sessionName))
                 case .failure(let refused): .answered(refused.answer)
                 }
             }
@@ -44,7 +45,8 @@ extension CloakroomService {
     private enum VendingWire {
         /// Of one of the routes in JSON.
         case json(Route)
-        case sts(WebIdentityRequest)
+        /// Without the token, which nothing needs while STS is waited for.
+        case sts(WebIdentityRequest.Action, session: String?)
     }
 
     /// - Parameter request: without its content.
@@ -104,10 +106,10 @@ extension CloakroomService {
         switch wire {
         case .json(let route):
             answer = .json(vended.body(for: route, to: subject.userID, grant, dependencies.settings))
-        case .sts(let asked):
-            let result = vended.result(of: asked.action, to: subject, grant, dependencies.settings.vending.roles)
-            answer = RouteResponse(response: STSResponse.response(result, of: asked.action, id: request.id))
-            answer.sessionName = asked.sessionName
+        case .sts(let action, let session):
+            let result = vended.result(of: action, to: subject, grant, dependencies.settings.vending.roles)
+            answer = RouteResponse(response: STSResponse.response(result, of: action, id: request.id))
+            answer.sessionName = session
         }
         answer.limited = limited
         return .issued(issue, answer)

@@ -132,7 +132,7 @@ package final class CloakroomService {
     private func step(_ request: Request, _ match: RouteTable.Match?) -> RequestStep {
         guard let match else { return .done(.noSuchRoute) }
         let route = match.route
-        guard route.methods.contains(request.method) else {
+        guard route.takes(request.method) else {
             if request.method == "HEAD", route.answersHead {
                 var request = request
                 request.method = route.method

@@ -4,10 +4,14 @@ import CloakroomHTTP
 struct QueryParameters {
     private var values: [String: String] = [:]
 
-    /// - Parameter isForm: whether `+` is a blank, as in `application/x-www-form-urlencoded` (WHATWG URL Standard §5);
-    ///   else it stays a plus sign, as in RFC 3986.
+    /// - Parameter query: in which a plus sign is one, as in RFC 3986.
     /// - Returns: `nil` for a broken escape, for bytes that are not UTF-8, and for a name that comes twice.
-    init?(_ bytes: some Collection<UInt8>, isForm: Bool = false) {
+    init?(_ query: String) { self.init(query.utf8, isForm: false) }
+
+    /// - Parameter form: `application/x-www-form-urlencoded`, in which a plus sign is a blank (WHATWG URL Standard §5).
+    init?(form: some Collection<UInt8>) { self.init(form, isForm: true) }
+
+    private init?(_ bytes: some Collection<UInt8>, isForm: Bool) {
         for pair in bytes.split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             guard let name = Self.decoded(pair[..<end], isForm),
@@ -16,8 +20,6 @@ struct QueryParameters {
             else { return nil }
         }
     }
-
-    init?(_ query: String) { self.init(query.utf8) }
 
     subscript(name: String) -> String? { values[name] }
 

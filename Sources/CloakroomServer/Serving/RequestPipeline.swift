@@ -164,10 +164,12 @@ final class RequestPipeline {
     }
 
     private func finish(_ answer: consuming RouteResponse) {
-        if let fault = answer.fault, route == .webIdentity {
-            answer.response = STSResponse.error(fault, answer.response, id: request.id)
-        } else if route?.isCompanion == true {
-            answer = answer.asCompanions
+        if let fault = answer.fault, let route {
+            if route == .webIdentity {
+                answer.response = STSResponse.error(fault, answer.response, id: request.id)
+            } else if route.isCompanion {
+                answer.response.body = fault.companionBody
+            }
         }
         let nanoseconds = Monotonic.now &- start
         service.dependencies.metrics.answered(label, status: answer.response.status, nanoseconds: nanoseconds)

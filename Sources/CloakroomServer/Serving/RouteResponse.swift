@@ -33,13 +33,13 @@ struct RouteResponse {
     /// For a wire that says it otherwise. An object, as ``Limited``.
     final class Fault: Sendable {
         let code: ErrorCode
-        let sentence: String
+        let body: ErrorBody
         /// `nil`: as the code says.
         let sts: STSErrorCode?
 
-        init(_ code: ErrorCode, _ sentence: String, sts: STSErrorCode?) {
+        init(_ code: ErrorCode, _ body: ErrorBody, sts: STSErrorCode? = nil) {
             self.code = code
-            self.sentence = sentence
+            self.body = body
             self.sts = sts
         }
     }
@@ -55,9 +55,13 @@ struct RouteResponse {
     static func error(
         _ code: ErrorCode, _ sentence: String, reason: String? = nil, sts: STSErrorCode? = nil
     ) -> RouteResponse {
-        var answer = json(ErrorBody(error: sentence, code: code), status: code.status)
+        error(Fault(code, ErrorBody(error: sentence, code: code), sts: sts), reason: reason)
+    }
+
+    private static func error(_ fault: Fault, reason: String?) -> RouteResponse {
+        var answer = json(fault.body, status: fault.code.status)
         answer.reason = reason
-        answer.fault = Fault(code, sentence, sts: sts)
+        answer.fault = fault
         return answer
     }
 
@@ -95,11 +99,8 @@ struct RouteResponse {
 
     /// 409; the body says which of the reasons it is.
     static func incomplete(_ fault: UploadCompletionRefusal) -> RouteResponse {
-        var answer = json(
-            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason.rawValue),
-            status: ErrorCode.uploadIncomplete.status)
-        answer.reason = fault.reason.rawValue
-        return answer
+        let body = ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason.rawValue)
+        return error(Fault(.uploadIncomplete, body), reason: fault.reason.rawValue)
     }
 
     static func internalError(reason: String) -> RouteResponse {

@@ -72,8 +72,7 @@ package final class VendedSession {
 
     /// The result of an action of STS, in XML.
     ///
-    /// - Parameters:
-    ///   - roles: of which this session's is that of the user.
+    /// - Parameter roles: of which this session's is that of the user.
     func result(
         of action: WebIdentityRequest.Action, to subject: Subject, _ grant: Grant, _ roles: SessionRoles
     ) -> [UInt8] {

@@ -59,7 +59,7 @@ enum STSResponse {
                     "Error",
                     [
                         XMLNode("Type", status < 500 ? "Sender" : "Receiver"), XMLNode("Code", code.rawValue),
-                        XMLNode("Message", fault.sentence),
+                        XMLNode("Message", fault.body.error),
                     ]),
                 XMLNode("RequestId", text(id)),
             ])

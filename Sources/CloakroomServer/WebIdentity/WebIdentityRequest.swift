@@ -39,7 +39,7 @@ struct WebIdentityRequest: Sendable {
         guard request.body.isEmpty || request.isForm else {
             throw .parameters("Content-Type must be application/x-www-form-urlencoded")
         }
-        guard let form = QueryParameters(request.body, isForm: true) else {
+        guard let form = QueryParameters(form: request.body) else {
             throw .parameters("The form cannot be read")
         }
         let parameters = try Parameters(query: query, form: form)

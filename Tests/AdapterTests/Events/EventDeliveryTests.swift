@@ -123,7 +123,7 @@ struct EventDeliveryTests {
             _ = await delivery.deliver()
             #expect(ContinuousClock.now - start < .seconds(2))
             #expect(place.count(.timeout) == 8)
-            // Nothing new is given out while it is away.
+            // Nothing new is given out while it is unreachable.
             _ = await delivery.deliver()
             #expect(try await place.stream.status().pendingCount == 8)
             #expect(try await place.run([delivery]))

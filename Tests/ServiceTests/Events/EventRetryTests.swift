@@ -41,7 +41,7 @@ struct EventRetryTests {
         #expect(label.isAway == isAway)
     }
 
-    @Test func `no response says that the webhook is away`() {
+    @Test func `no response says that the webhook is unreachable`() {
         let expected: [(TransportError, EventDeliveryLabel)] = [
             (.unreachable, .unreachable), (.untrusted, .untrusted), (.timeout, .timeout), (.interrupted, .interrupted),
             (.tooLarge, .interrupted),

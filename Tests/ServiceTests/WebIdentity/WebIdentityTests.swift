@@ -169,7 +169,7 @@ struct WebIdentityTests {
         #expect(!text.contains("WWW-Authenticate"))
     }
 
-    @Test @LoopActor func `answers Throttling with Retry-After where a limit refuses`() async throws {
+    @Test @LoopActor func `responds with Throttling with Retry-After where a limit refuses`() async throws {
         let service = try TestService(#"limits: {vend: {requests: 1, whenRedisIsAway: "open"}}"#)
         let scopes = ["session", "read"]
         var last = (status: "", xml: XMLElement?.none, text: "")
@@ -183,7 +183,7 @@ struct WebIdentityTests {
         #expect(last.text.contains("\nRetry-After: "))
     }
 
-    @Test @LoopActor func `answers ServiceUnavailable where STS is away`() async throws {
+    @Test @LoopActor func `responds with ServiceUnavailable where STS is unreachable`() async throws {
         let service = try TestService(Self.many) { _ in .error(503, "ServiceUnavailable") }
         let (status, xml, text) = await ask(service, standard(try service.token()))
         #expect(status == "503" && xml?["Error"]?.text(of: "Code") == "ServiceUnavailable", "\(text)")
