@@ -22,6 +22,21 @@ package struct STSTokenBody: WireBody, Codable {
         }
     }
 
+    /// A folder of another user's.
+    package struct Shared: Sendable, Equatable, Codable {
+        package var prefix: String
+        /// The other's identifier with the service.
+        package var owner: String
+        /// It is opened by no credentials later than this.
+        package var until: Date
+
+        package init(prefix: String, owner: String, until: Date) {
+            self.prefix = prefix
+            self.owner = owner
+            self.until = until
+        }
+    }
+
     package var credentials: Credentials
     package var region: String
     package var bucket: String
@@ -30,16 +45,19 @@ package struct STSTokenBody: WireBody, Codable {
     /// Where the credentials open objects, each ending in `/`, by the folder's name in the settings, such as
     /// `"photos": "photos/u_1/"`; earlier workers do not send them.
     package var prefixes: [String: String]?
+    /// What the credentials open of other users' folders, to be read and listed; `nil` for nothing.
+    package var shared: [Shared]?
 
     package init(
         credentials: Credentials, region: String, bucket: String, userId: String? = nil,
-        prefixes: [String: String]? = nil
+        prefixes: [String: String]? = nil, shared: [Shared] = []
     ) {
         self.credentials = credentials
         self.region = region
         self.bucket = bucket
         self.userId = userId
         self.prefixes = prefixes
+        self.shared = shared.isEmpty ? nil : shared
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -62,6 +80,18 @@ package struct STSTokenBody: WireBody, Codable {
                 writer.string(prefix)
             }
             writer.endObject()
+        }
+        if let shared {
+            writer.plainName("shared")
+            writer.beginArray()
+            for folder in shared {
+                writer.beginObject()
+                writer.member("prefix", folder.prefix)
+                writer.member("owner", folder.owner)
+                writer.member("until", folder.until)
+                writer.endObject()
+            }
+            writer.endArray()
         }
         writer.endObject()
     }

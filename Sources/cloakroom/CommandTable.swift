@@ -10,7 +10,8 @@ enum CommandTable {
         LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, CORSShow.self,
         CORSApply.self, CORSVerify.self, NginxCORS.self, PolicyShow.self, PolicyTest.self,
         RenewCommand.self, TokenMint.self, UsageScanCommand.self, UserSet.self, UserGet.self, UserDisable.self,
-        UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self, VersionCommand.self,
+        UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, UserShare.self, UserUnshare.self,
+        UserShares.self, CompletionsCommand.self, VersionCommand.self,
     ]
 
     static var syntaxes: [CommandSyntax] { commands.map { $0.syntax } }

@@ -65,7 +65,11 @@ private let bodies: [String: [[UInt8]]] = [
     "Credentials": forms(
         STSTokenBody(
             credentials: .init(accessKeyId: "ASIA", secretAccessKey: "s", sessionToken: "t", expiration: end),
-            region: "eu-central-1", bucket: "photos", userId: "u_1", prefixes: ["photos": "photos/u_1/"])),
+            region: "eu-central-1", bucket: "photos", userId: "u_1", prefixes: ["photos": "photos/u_1/"]),
+        STSTokenBody(
+            credentials: .init(accessKeyId: "ASIA", secretAccessKey: "s", sessionToken: "t", expiration: end),
+            region: "eu-central-1", bucket: "photos", userId: "u_1", prefixes: ["photos": "photos/u_1/"],
+            shared: [.init(prefix: "photos/u_2/a/", owner: "u_2", until: end)])),
     "ContainerCredentials": forms(
         ContainerCredentialsBody(accessKeyID: "ASIA", secretAccessKey: "s", token: "t", expiration: end)),
     "SessionRequest": [

@@ -199,6 +199,16 @@ package enum ObjectStore: String, Sendable, CaseIterable {
         }
     }
 
+    /// Condition keys, in lower case, that no request has there: what stands under one is never allowed.
+    package var missingConditionKeys: Set<String> {
+        switch self {
+        case .aws, .ceph: []
+        case .seaweedfs: ["aws:currenttime", "aws:epochtime", "aws:securetransport", "s3:max-keys"]
+        }
+    }
+
+    package var conditionsKnowTime: Bool { !missingConditionKeys.contains("aws:currenttime") }
+
     /// What a policy for S3 may name and this store does not have, in lower case; Ceph refuses a policy that names one
     /// as `MalformedPolicyDocument`.
     package var missingActions: Set<String> {

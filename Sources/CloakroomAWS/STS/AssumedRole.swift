@@ -17,11 +17,27 @@ package struct AssumedRole: Sendable, Equatable {
 
     /// What was cached of an earlier response.
     package init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date) {
+        self.init(
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
+            expiration: expiration, packedPolicySize: nil)
+    }
+
+    /// The same, said to end at that time if it does not end earlier.
+    package func ending(by end: Date) -> AssumedRole {
+        guard end < expiration else { return self }
+        return AssumedRole(
+            accessKeyID: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey,
+            sessionToken: credentials.sessionToken, expiration: end, packedPolicySize: packedPolicySize)
+    }
+
+    private init(
+        accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret?, expiration: Date, packedPolicySize: Int?
+    ) {
         credentials = Credentials(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
             expiration: expiration)
         self.expiration = expiration
-        packedPolicySize = nil
+        self.packedPolicySize = packedPolicySize
     }
 
     /// Reads the response of AWS and of compatible services; of what they leave out, only the credentials are missed.

@@ -14,6 +14,8 @@ package struct RoleObservations: Sendable {
     package var message: String?
     /// After a refusal: whether the same works without tags, and with the shortest lifetime.
     package var worksWithoutTags = false
+    /// With the tags of every session, and without that of an owner who shares.
+    package var worksWithoutSharing = false
     package var worksForFifteenMinutes = false
 
     package init(asked: Result<AssumedRole, STSError>, message: String? = nil) {
@@ -102,6 +104,13 @@ package struct RoleFindings {
         if ["PackedPolicyTooLarge", "MalformedPolicyDocument"].contains(code) {
             // Without tags there is more room for the policy: that tells nothing about tags.
             return ("the session policy is not accepted", "shorten or fix the scope's template: cloakroom policy show")
+        }
+        if observations.worksWithoutSharing {
+            return (
+                "\(role.arn) accepts no tags Shared1 to Shared4, which vending.sharing needs",
+                "give it the trust policy deploy/iam/session-role-trust-sharing.json and deploy/iam/sharing-policy.json, or"
+                    + " set vending.sharing to false"
+            )
         }
         if observations.message?.contains("sts:TagSession") == true || observations.worksWithoutTags {
             return (

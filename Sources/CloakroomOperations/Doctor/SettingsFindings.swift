@@ -1,5 +1,11 @@
 package import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Checks valid settings for what they allow.
 package struct SettingsFindings {
     private let settings: Settings
@@ -114,8 +120,10 @@ package struct SettingsFindings {
     private var scopes: [Finding] {
         settings.vending.scopes.names.compactMap { name in
             guard let scope = settings.vending.scopes[name] else { return nil }
+            let grant = Grant(
+                scope: scope, lifetime: settings.vending.lifetime, tier: settings.vending.defaultTier)
             let simulation = PolicySimulation(
-                scope, user: .doctor, bucket: settings.bucket, partition: settings.vending.partition)
+                grant, user: .doctor, bucket: settings.bucket, partition: settings.vending.partition, at: Date())
             guard let wrong = simulation.rows.first(where: { !$0.isAsExpected }) else { return nil }
             return check.error(
                 "the scope \(name) \(wrong.isAllowed ? "allows" : "denies") \(wrong.action) on \(wrong.target)",

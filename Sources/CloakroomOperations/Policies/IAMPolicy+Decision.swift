@@ -107,13 +107,11 @@ extension IAMCondition {
         case .date(let relation):
             guard let value = Self.date(value), let wanted = Self.date(wanted) else { return false }
             return relation.holds(value, wanted)
+        case .address:
+            guard let value = IPNetwork(value), let wanted = IPNetwork(wanted) else { return false }
+            return wanted.contains(value)
         case .null: return false
         }
-    }
-
-    /// ISO 8601, or seconds since 1970.
-    private static func date(_ text: String) -> Date? {
-        Double(text).map { Date(timeIntervalSince1970: $0) } ?? (try? Date(text, strategy: .iso8601))
     }
 }
 

@@ -1,12 +1,21 @@
 package import CloakroomServer
 
-/// What a scope lets one user do, in plain words.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a session lets one user do, in plain words.
 package struct PolicyDescription: Sendable {
     /// One sentence for each kind of thing, such as `read and write objects under photos/u_1/`.
     package let lines: [String]
 
-    package init(_ scope: Scope, user: UserID) {
-        lines = scope.policy.language.statements.map { statement in
+    package init(_ grant: Grant, user: UserID) {
+        let scope = grant.scope.policy.language.statements
+        // The scope's own with its placeholders open; behind them in a session's policy is what others share.
+        let shared = grant.session(of: user, at: Date()).statements.dropFirst(scope.count)
+        lines = (scope + shared).map { statement in
             let verbs = statement.actions.patterns.map { Self.verb($0.text) }
             let prefixes = statement.conditions.filter { $0.key == "s3:prefix" }.flatMap(\.values)
             let places =
@@ -14,9 +23,29 @@ package struct PolicyDescription: Sendable {
                 ? (statement.resources?.patterns ?? []).map { $0.text.split(separator: "/", maxSplits: 1).last ?? "" }
                 : prefixes.map { $0[...] }
             let filled = places.map { Self.place(String($0), user) }
-            let others = statement.conditions.filter { $0.key != "s3:prefix" }.map(\.key)
-            let condition = others.isEmpty ? "" : ", under a condition on \(Self.joined(others))"
-            return "\(Self.joined(verbs)) \(Self.joined(filled))\(condition)"
+            let others = statement.conditions.filter { $0.key != "s3:prefix" }.map { " \(Self.words($0))" }
+            return "\(Self.joined(verbs)) \(Self.joined(filled))\(others.joined())"
+        }
+    }
+
+    private static func words(_ condition: IAMCondition) -> String {
+        let values = joined(condition.values.map { value($0) })
+        return switch (condition.key, condition.test.comparison, condition.test.isNegative) {
+        case ("aws:currenttime", .date(.less), false), ("aws:currenttime", .date(.lessOrEqual), false):
+            "until \(values)"
+        case ("aws:currenttime", .date(.greater), false), ("aws:currenttime", .date(.greaterOrEqual), false):
+            "after \(values)"
+        case ("aws:sourceip", .address, false): "from \(values)"
+        case ("aws:sourceip", .address, true): "from anywhere but \(values)"
+        default: "under a condition on \(condition.key)"
+        }
+    }
+
+    private static func value(_ text: String) -> String {
+        switch RequestPlaceholder(text) {
+        case .clientAddress: "the address that asks for the credentials"
+        case .later(let seconds): "\(seconds) s after they are asked for"
+        case nil: text
         }
     }
 

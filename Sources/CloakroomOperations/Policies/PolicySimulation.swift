@@ -1,6 +1,13 @@
 package import CloakroomServer
+import CloakroomWire
 
-/// A scope put to the test for one user, without AWS: requests of all kinds, what the policy says, and what it should.
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// A session put to the test for one user, without AWS: requests of all kinds, what the policy says, and what it should.
 ///
 /// What it should say of other users' objects is known beforehand: no. Of the user's own it is read from the policy's
 /// words, where a statement names the whole folder without a condition.
@@ -19,18 +26,31 @@ package struct PolicySimulation: Sendable {
 
     package let rows: [Row]
 
-    package init(_ scope: Scope, user: UserID, bucket: String, partition: String) {
-        let simulator = PolicySimulator(policy: scope.policy, user: user, bucket: bucket, partition: partition)
-        rows = simulator.objects + simulator.copies + simulator.lists + simulator.rest
+    package init(_ grant: Grant, user: UserID, bucket: String, partition: String, at time: Date) {
+        var grant = grant
+        grant.clientAddress = PolicySimulator.address
+        let simulator = PolicySimulator(
+            policy: grant.scope.policy, session: grant.session(of: user, at: time), shared: grant.shared.folders,
+            user: user, bucket: bucket,
+            partition: partition, time: time)
+        let own = simulator.objects + simulator.copies + simulator.lists
+        rows = own + simulator.sharedFolders + simulator.rest
     }
 }
 
 /// Makes the rows.
 private struct PolicySimulator {
+    /// Of the documentation's network (RFC 5737).
+    static let address = "203.0.113.7"
+
     let policy: SessionPolicy
+    /// As it is vended.
+    let session: IAMPolicy
+    let shared: [SharedFolder]
     let user: UserID
     let bucket: String
     let partition: String
+    let time: Date
 
     typealias Row = PolicySimulation.Row
 
@@ -38,10 +58,14 @@ private struct PolicySimulator {
 
     private func arn(_ bucket: String, _ key: String) -> String { "arn:\(partition):s3:::\(bucket)/\(key)" }
 
-    private func allows(_ action: String, _ resource: String, prefix: String? = nil) -> Bool {
+    private func allows(
+        _ action: String, _ resource: String, prefix: String? = nil, at time: Date? = nil
+    ) -> Bool {
         var context = context
         if let prefix { context["s3:prefix"] = [prefix] }
-        return policy.language.allows(IAMRequest(action, resource, context: context))
+        context["aws:currenttime"] = [(time ?? self.time).wireText]
+        context["aws:sourceip"] = [Self.address]
+        return session.allows(IAMRequest(action, resource, context: context))
     }
 
     // MARK: Objects
@@ -179,6 +203,27 @@ private struct PolicySimulator {
         return naming.isEmpty ? false : nil
     }
 
+    // MARK: Shared folders
+
+    var sharedFolders: [Row] {
+        shared.flatMap { folder in
+            let key = "\(folder.prefix)a.jpg"
+            let near = "\(folder.prefix.dropLast())0/a.jpg"
+            let isNearShared = shared.contains { near.hasPrefix($0.prefix) }
+            let remark = "\(folder.owner.text) shares it"
+            let over = shared.filter { key.hasPrefix($0.prefix) }.map(\.end).max() ?? folder.end
+            return [
+                object("s3:GetObject", key, remark, true), object("s3:PutObject", key, remark, false),
+                object("s3:DeleteObject", key, remark, false), list(folder.prefix, remark, nil),
+                object("s3:GetObject", near, "a folder that begins alike", isNearShared),
+                Row(
+                    action: "s3:GetObject", target: key, remark: "when the share is over",
+                    isAllowed: allows("s3:GetObject", arn(bucket, key), at: over),
+                    expected: session.namesTime ? false : nil),
+            ]
+        }
+    }
+
     // MARK: The rest
 
     var rest: [Row] {
@@ -203,4 +248,9 @@ private struct PolicySimulator {
         }
         return rows
     }
+}
+
+extension IAMPolicy {
+    /// Whether a statement of it ends: not so on a store whose conditions do not know the time.
+    fileprivate var namesTime: Bool { statements.contains { $0.conditions.contains { $0.key == "aws:currenttime" } } }
 }

@@ -31,8 +31,22 @@ extension UserRecords {
         try await write(change, user)
     }
 
+    /// Deletes a record, and ends all that the user shares and all that is shared with them.
+    ///
     /// - Returns: whether there was anything to delete.
     package func delete(_ user: UserID) async throws(UserRecordError) -> Bool {
+        do throws(UserRecordError) {
+            var shared = false
+            for _ in 0..<5 {
+                // With the last of what was shared the record itself may go.
+                if try await !endSharing(of: user).isEmpty { shared = true }
+                if let deleted = try await deleteUnshared(user) { return deleted || shared }
+            }
+            throw .redis(.interrupted)
+        } catch {
+            // No hash: nothing in it is shared.
+            guard case .malformed = error else { throw error }
+        }
         do throws(RedisError) {
             let reply = try await redis.send(RedisCommand(["DEL", Self.key(of: user, prefix: keyPrefix)]))
             return reply == .integer(1)

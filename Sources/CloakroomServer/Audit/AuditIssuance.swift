@@ -107,14 +107,25 @@ package struct AuditedCredentials: Sendable, Equatable {
     /// The members, with their commas between them.
     let members: [UInt8]
 
-    /// - Parameter scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
-    package init(accessKeyID: String, session: String, scope: String, scopeDigest: String, until expiration: Date) {
+    /// - Parameters:
+    ///   - scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
+    ///   - shared: what is opened of other users' folders.
+    package init(
+        accessKeyID: String, session: String, scope: String, scopeDigest: String, until expiration: Date,
+        shared: [SharedFolder] = []
+    ) {
         var writer = JSONWriter()
         writer.member("scope", scope)
         writer.member("scopeDigest", scopeDigest)
         writer.member("session", session)
         writer.member("accessKeyId", accessKeyID)
         writer.member("expiration", expiration)
+        if !shared.isEmpty {
+            writer.plainName("shared")
+            writer.beginArray()
+            for folder in shared { writer.string(folder.prefix) }
+            writer.endArray()
+        }
         members = writer.bytes
     }
 }

@@ -170,7 +170,8 @@ final class Admissions {
         let record: UserRecord
         switch user {
         case .record(let known): record = known
-        case .unrecorded(let storageUsed): return unrecorded(request, storageUsed: storageUsed)
+        case .unrecorded(let storageUsed, let shares):
+            return unrecorded(request, storageUsed: storageUsed, shares)
         }
         if let refusal = record.refusal(of: signIn) { return .failure(refusal) }
         guard let (name, tier) = tiers.tier(record: record.tier, claim: request.subject.tier) else {
@@ -179,11 +180,13 @@ final class Admissions {
         return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
     }
 
-    private func unrecorded(_ request: RateLimitRequest, storageUsed: Int) -> Result<Entitlement, Entitlement.Refusal> {
+    private func unrecorded(
+        _ request: RateLimitRequest, storageUsed: Int, _ shares: UserRecord.Shares
+    ) -> Result<Entitlement, Entitlement.Refusal> {
         // Who signs in learns the user id that the record is to be made for.
         if settings.withoutRecord == .refuse, request.cost.name != .session { return .failure(.noRecord) }
         let (name, tier) = claimedTier(of: request.subject)
-        return .success(Entitlement(tierName: name, tier: tier, storageUsed: storageUsed))
+        return .success(Entitlement(tierName: name, tier: tier, storageUsed: storageUsed, shares: shares))
     }
 }
 

@@ -32,6 +32,8 @@ package struct Entitlement: Sendable {
     package let tier: Tier
     /// Credentials issued before are not handed out again.
     package let revokedBefore: Date?
+    /// What others share with the user.
+    let shares: UserRecord.Shares
     private let isSubscribed: Bool
     private let isFull: Bool
 
@@ -39,15 +41,17 @@ package struct Entitlement: Sendable {
         self.tierName = tierName
         self.tier = tier
         revokedBefore = record.revokedBefore
+        shares = record.shares
         isSubscribed = record.subscriptionEnd.map { now() < $0 } ?? false
         isFull = record.storageUsed >= record.storageLimit ?? tier.storageLimit ?? .max
     }
 
-    /// Of a user without a record nothing is known but what a scan counted.
-    init(tierName: String, tier: Tier, storageUsed: Int) {
+    /// Of a user without a record nothing is known but what a scan counted and what others share.
+    init(tierName: String, tier: Tier, storageUsed: Int, shares: UserRecord.Shares = .init()) {
         self.tierName = tierName
         self.tier = tier
         revokedBefore = nil
+        self.shares = shares
         isSubscribed = false
         isFull = storageUsed >= tier.storageLimit ?? .max
     }
@@ -57,6 +61,7 @@ package struct Entitlement: Sendable {
         self.tierName = tierName
         self.tier = tier
         revokedBefore = nil
+        shares = UserRecord.Shares()
         isSubscribed = true
         isFull = false
     }

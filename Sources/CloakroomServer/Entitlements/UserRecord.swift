@@ -18,6 +18,12 @@ package struct UserRecord: Sendable, Equatable {
         case disabled
         case revokedBefore
         case acceptUndatedTokens
+        /// What others share with the user: lines of ``SharedFolder/line``.
+        case shares
+        /// With whom the user shares: see ``UserRecords/Recipient``. Not read for a request.
+        case sharedWith
+        /// Another text after every change of what is shared with the user.
+        case sharesRevision
         /// When an operator last decided something; what a scan writes leaves it alone. Without it there is no record.
         case updated
         case disabledReason
@@ -37,30 +43,54 @@ package struct UserRecord: Sendable, Equatable {
     /// Whether tokens that do not say when they were issued are accepted in spite of a revocation.
     package var acceptsUndatedTokens = false
     package var updated: Date?
+    package var shares = Shares()
 
     package init() {}
+
+    /// What others share with a user.
+    package struct Shares: Sendable, Equatable {
+        package var folders: [SharedFolder] = []
+        /// Lines that hold what no command writes: they open nothing, and take nothing from the user's own.
+        package var unreadable = 0
+
+        package init() {}
+
+        /// - Parameter text: as it stands in the record.
+        package init(_ text: String) {
+            let lines = text.split(separator: "\n")
+            folders = lines.compactMap { SharedFolder(line: $0) }
+            unreadable = lines.count - folders.count
+        }
+
+        package var text: String { folders.map(\.line).joined(separator: "\n") }
+
+        package var isEmpty: Bool { folders.isEmpty && unreadable == 0 }
+    }
 
     /// The text of a storage limit that is none.
     package static let unlimited = "unlimited"
 
     /// What is read for a request, in the order in which it is requested.
     package static let requestFields: [Field] = [
-        .updated, .storageUsed, .tier, .subscriptionEnd, .storageLimit, .disabled, .revokedBefore,
+        .updated, .storageUsed, .shares, .tier, .subscriptionEnd, .storageLimit, .disabled, .revokedBefore,
         .acceptUndatedTokens,
     ]
 
     /// Reads the response of HMGET for ``requestFields``.
     ///
-    /// - Returns: a record only where an operator decided something; what a scan wrote alone is none, but counts.
+    /// - Returns: a record only where an operator decided something about the user; what a scan counted and what others
+    ///   share is none, but counts.
     /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a
     ///   refusal.
     package static func parse(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> StoredUser {
         guard cursor.next() == .array(requestFields.count) else { throw .malformed(nil) }
         let updated = try seconds(&cursor, .updated)
         let storageUsed = try number(&cursor, .storageUsed) ?? 0
-        guard let updated else { return .unrecorded(storageUsed: storageUsed) }
+        let shares = try shares(&cursor)
+        guard let updated else { return .unrecorded(storageUsed: storageUsed, shares: shares) }
         var record = UserRecord()
         record.updated = updated
+        record.shares = shares
         record.storageUsed = storageUsed
         record.tier = try tier(&cursor)
         record.subscriptionEnd = try seconds(&cursor, .subscriptionEnd)
@@ -122,6 +152,11 @@ package struct UserRecord: Sendable, Equatable {
         return number == 1
     }
 
+    private static func shares(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> Shares {
+        guard let bytes = try bytes(&cursor, .shares) else { return Shares() }
+        return Shares(String(decoding: bytes, as: UTF8.self))
+    }
+
     private static func tier(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> String? {
         guard let bytes = try bytes(&cursor, .tier) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -133,8 +168,8 @@ package struct UserRecord: Sendable, Equatable {
 /// What Redis holds of a user, known or not.
 package enum StoredUser: Sendable, Equatable {
     case record(UserRecord)
-    /// Without a record a user has what the last scan counted; 0 when none did.
-    case unrecorded(storageUsed: Int)
+    /// Without a record a user has what the last scan counted, 0 when none did, and what others share.
+    case unrecorded(storageUsed: Int, shares: UserRecord.Shares = .init())
 
     package var record: UserRecord? {
         switch self {

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// One key of a statement's `Condition`: what its values must be.
 ///
 /// Source: IAM User Guide, "IAM JSON policy elements: Condition operators".
@@ -20,6 +26,8 @@ package struct IAMCondition: Sendable, Equatable {
         case flag
         case number(Relation)
         case date(Relation)
+        /// Whether an address is of a network.
+        case address
         /// Whether the key is absent.
         case null
     }
@@ -30,6 +38,11 @@ package struct IAMCondition: Sendable, Equatable {
     /// In lower case.
     package let key: String
     package let values: [String]
+
+    /// ISO 8601, or seconds since 1970.
+    package static func date(_ text: String) -> Date? {
+        Double(text).map { Date(timeIntervalSince1970: $0) } ?? (try? Date(text, strategy: .iso8601))
+    }
 }
 
 extension IAMCondition.Test {
@@ -60,6 +73,7 @@ extension IAMCondition.Test {
         "NumericGreaterThan": (.number(.greater), false), "NumericGreaterThanEquals": (.number(.greaterOrEqual), false),
         "DateEquals": (.date(.equal), false), "DateNotEquals": (.date(.equal), true),
         "DateLessThan": (.date(.less), false), "DateLessThanEquals": (.date(.lessOrEqual), false),
+        "IpAddress": (.address, false), "NotIpAddress": (.address, true),
         "DateGreaterThan": (.date(.greater), false), "DateGreaterThanEquals": (.date(.greaterOrEqual), false),
     ]
 }

@@ -275,6 +275,10 @@ extension RateLimitDecision.Verdict: MetricLabel {
     static var name: String { "verdict" }
 }
 
+extension SharingRules.Omission: MetricLabel {
+    static let name = "reason"
+}
+
 extension Entitlement.Refusal: MetricLabel {
     static var name: String { "reason" }
 }

@@ -62,6 +62,7 @@ package final class Metrics {
     func metCrowd() { count(layout.crowdedAddresses) }
 
     package func refused(_ refusal: Entitlement.Refusal) { row.add(1, at: layout.entitlementRefusals[refusal]) }
+    func omittedShare(_ why: SharingRules.Omission) { row.add(1, at: layout.omittedShares[why]) }
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals[RenewalLabel(outcome)]) }
 
     /// A key outside the folders of the user who named it.

@@ -77,6 +77,7 @@ struct MetricsLayout {
     let usedUp: Counters<WindowLabel>
     let crowdedAddresses: Single
     let entitlementRefusals: Counters<Entitlement.Refusal>
+    let omittedShares: Counters<SharingRules.Omission>
     let renewals: Counters<RenewalLabel>
     let renewalMisconfigurations: Single
     let releases: Counters<ReleaseLabel>
@@ -119,6 +120,8 @@ struct MetricsLayout {
             "Addresses at which many users got credentials or sessions within ten minutes.")
         entitlementRefusals = builder.counters(
             "cloakroom_entitlement_refusals_total", "Requests of users who are not entitled to them.")
+        omittedShares = builder.counters(
+            "cloakroom_omitted_shares_total", "Shared folders that a session could not be given.")
         renewals = builder.counters("cloakroom_renewals_total", "Keys that were to be renewed.")
         renewalMisconfigurations = builder.counter(
             "cloakroom_renewal_misconfigurations_total",

@@ -56,6 +56,16 @@ extension CloakroomService {
         if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) {
             return .answered(refused(refusal))
         }
+        var grant = grant
+        if grant.scope.policy.namesClientAddress {
+            guard let address = request.peerAddress.flatMap(IPNetwork.clientAddress) else {
+                return .answered(.error(.forbidden, "Client address unknown", reason: "client_address"))
+            }
+            grant.clientAddress = address
+        }
+        if let sharing, !entitlement.shares.isEmpty {
+            grant.shared = sharing.folders(entitlement.shares, for: subject.userID, grant)
+        }
         let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
         if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
             return issued(held, grant, to: subject, tier: tier, request, wire)

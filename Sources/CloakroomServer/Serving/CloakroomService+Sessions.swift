@@ -111,6 +111,7 @@ extension CloakroomService {
     private func disabled(_ subject: Subject, because event: AppleNotification.Event) async -> RouteResponse {
         do throws(UserRecordError) {
             try await dependencies.users.disable(subject.userID, reason: event.rawValue)
+            _ = try await dependencies.users.endSharing(of: subject.userID)
         } catch {
             return .unavailable(reason: "redis")
         }

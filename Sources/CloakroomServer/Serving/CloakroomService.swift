@@ -71,6 +71,8 @@ package final class CloakroomService {
     let admissions: Admissions
     /// The limit of an issuer's notifications: the same for all tiers.
     let notificationTerms: RateLimitPolicy
+    /// `nil` where nothing is shared.
+    let sharing: Sharing?
     let inFlight: RequestsInFlight
     let tracer: Tracer?
     /// From when on a request counts as slow.
@@ -84,6 +86,11 @@ package final class CloakroomService {
         routes = RouteTable(hasCompanion: dependencies.settings.web.companion)
         inFlight = dependencies.metrics.inFlight
         tracer = dependencies.tracer
+        sharing =
+            dependencies.settings.vending.sharing
+            ? Sharing(
+                dependencies.settings, metrics: dependencies.metrics, log: dependencies.log, now: dependencies.now)
+            : nil
         slowNanoseconds = dependencies.settings.log.slowRequest?.nanoseconds
         admissions = Admissions(
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),

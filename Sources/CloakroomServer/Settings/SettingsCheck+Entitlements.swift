@@ -47,6 +47,11 @@ extension SettingsCheck {
                 \.entitlements.withoutRecord, "is \"refuse\", but no record is read",
                 "give \"default\", or entitlements.enabled: true")
         }
+        if values.valid(\.vending.sharing) == true {
+            return values.fault(
+                \.vending.sharing, "is true, but no record is read, where what is shared stands",
+                "give false, or entitlements.enabled: true")
+        }
         return tiers.first { $0.values.valid(\.requiresSubscription) == true }?.values.fault(
             \.requiresSubscription, "is true, but no record is read", "give false, or entitlements.enabled: true")
     }

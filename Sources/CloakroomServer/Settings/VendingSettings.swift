@@ -17,6 +17,8 @@ extension Settings {
         /// The tier of a token that names none.
         package var defaultTier: String
         package var credentialCache: CredentialCache
+        /// Whether users can be let read folders of others.
+        package var sharing: Bool
     }
 
     package struct CredentialCache: Sendable {
@@ -88,6 +90,10 @@ extension SettingsTable {
             "What credentials open in tiers that name no scope; a request may name less, never more.")
         let defaultTier = SettingsKey(
             "vending.defaultTier", .text(.tier), default: "free", "The tier of a token that names none.")
+        let sharing = SettingsKey(
+            "vending.sharing", .flag, default: false,
+            "Whether users read the folders that `cloakroom user share` shares with them; the role needs more then, see"
+                + " Sharing.")
         let credentialCache = CredentialCache()
     }
 
@@ -197,7 +203,8 @@ extension Settings.Vending {
             credentialCache: Settings.CredentialCache(
                 enabled: values.credentialCache.enabled,
                 maximumEntries: values.credentialCache.maximumEntries,
-                sharedKeys: values.credentialCache.shared.enabled ? values.credentialCache.shared.keys ?? [] : []))
+                sharedKeys: values.credentialCache.shared.enabled ? values.credentialCache.shared.keys ?? [] : []),
+            sharing: values.sharing)
     }
 }
 

@@ -11,7 +11,7 @@ extension AssumeRole {
     package init(_ grant: Grant, for user: UserID, _ role: SessionRole, at time: Date) {
         self.init(
             roleARN: role.arn, sessionName: SessionName.make(userID: user.text, at: time),
-            duration: grant.lifetime, policy: grant.scope.policy.asked(for: user), tags: grant.tags(for: user),
+            duration: grant.lifetime(at: time), policy: grant.policy(for: user, at: time), tags: grant.tags(for: user),
             externalID: role.externalID)
     }
 }

@@ -1,5 +1,12 @@
 package import CloakroomAWS
+import CloakroomJSON
 package import CloakroomWire
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// What is requested of STS for one subject: never more than its tier allows, less if the request wants less.
 package struct Grant: Sendable, Hashable {
@@ -7,6 +14,10 @@ package struct Grant: Sendable, Hashable {
     package let lifetime: Duration
     /// The tier the session is tagged with.
     package let tier: String
+    /// Where the request comes from; set only where the scope's policy names it.
+    package var clientAddress: String?
+    /// What is opened of other users' folders.
+    package var shared = SharedFolders.none
 
     package init(scope: Scope, lifetime: Duration, tier: String) {
         self.scope = scope
@@ -15,15 +26,61 @@ package struct Grant: Sendable, Hashable {
     }
 
     /// The session's tags, which the role's policy and CloudTrail see.
-    package func tags(for user: UserID) -> [AssumeRole.Tag] { Self.tags(for: user, tier: tier) }
+    package func tags(for user: UserID) -> [AssumeRole.Tag] { Self.tags(for: user, tier: tier) + shared.tags }
 
     static func tags(for user: UserID, tier: String) -> [AssumeRole.Tag] {
         [.init(key: "UserId", value: user.text), .init(key: "SubscriptionTier", value: tier)]
     }
 
+    /// The session policy in JSON, minified.
+    ///
+    /// - Parameter time: of the request.
+    package func policyText(for user: UserID, at time: Date) -> String {
+        let circumstances = RequestCircumstances(address: clientAddress ?? "", time: time)
+        return shared.added(to: scope.policy.text(for: user, in: circumstances))
+    }
+
+    /// The same, as IAM reads it.
+    package func session(of user: UserID, at time: Date) -> IAMPolicy {
+        guard let json = try? JSON(parsing: Array(policyText(for: user, at: time).utf8)),
+            let policy = try? IAMPolicy(json)
+        else { preconditionFailure("templates and shared folders are checked before they come into a policy") }
+        return policy
+    }
+
+    /// The same, as it is sent to STS.
+    func policy(for user: UserID, at time: Date) -> AssumeRole.Policy {
+        isForOneRequest || !shared.isEmpty
+            ? AssumeRole.Policy(policyText(for: user, at: time)) : scope.policy.asked(for: user)
+    }
+
+    /// Whether nobody else may be given the credentials, and the user not a second time.
+    var isForOneRequest: Bool { scope.policy.differsByRequest }
+
+    /// When credentials of this end that STS lets end later: nothing is said to work that does not.
+    func end(of expiration: Date, issued: Date) -> Date {
+        guard let window = scope.policy.window else { return expiration }
+        return min(expiration, issued.addingTimeInterval(Double(window)))
+    }
+
+    /// How long a session is requested for; at least as long as STS takes.
+    func lifetime(at time: Date) -> Duration {
+        guard let end = shared.sessionEnd else { return lifetime }
+        let seconds = Int(end.timeIntervalSince(time).rounded(.down))
+        return min(lifetime, .seconds(max(seconds, Self.shortestLifetime)))
+    }
+
     /// Of the session that this leads to.
     package func packedSize(for user: UserID) -> PackedSize {
-        PackedSize(policy: scope.policy.text(for: user), tags: tags(for: user))
+        PackedSize(policy: shared.added(to: scope.policy.text(for: user, in: .longest)), tags: tags(for: user))
+    }
+}
+
+extension Grant {
+    /// Whether STS takes the policy and the tags, as far as that is known beforehand.
+    func fits(_ user: UserID, mostPercent: Int) -> Bool {
+        shared.added(to: scope.policy.text(for: user, in: .longest)).utf8.count <= SessionPolicy.maximumLength
+            && packedSize(for: user).percent <= mostPercent
     }
 }
 

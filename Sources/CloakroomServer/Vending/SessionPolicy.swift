@@ -14,6 +14,9 @@ package struct SessionPolicy: Sendable {
     /// Where users have their folders: empty, or ending in `/`, such as `photos/`; each once.
     package let folders: [String]
 
+    /// What each request fills in anew, each once.
+    package let requestPlaceholders: [RequestPlaceholder]
+
     /// With its tags, for the longest id, by the estimate of ``PackedSize``.
     package internal(set) var packedPercent = 0
 
@@ -30,6 +33,7 @@ package struct SessionPolicy: Sendable {
     init(_ checked: SessionPolicyCheck.CheckedPolicy) {
         language = checked.language
         folders = checked.folders
+        requestPlaceholders = checked.requestPlaceholders
         var parts: [String] = []
         let encoded = checked.json.text
         var rest = encoded[...]
@@ -50,16 +54,29 @@ package struct SessionPolicy: Sendable {
             })
     }
 
-    /// The length for the longest id, in characters.
-    var longestLength: Int {
-        parts.reduce(0) { $0 + $1.count } + (parts.count - 1) * UserID.maximumLength
+    /// Whether no two requests have the same policy.
+    package var differsByRequest: Bool { !requestPlaceholders.isEmpty }
+
+    /// Whether a request whose client's address is not known cannot be given one.
+    var namesClientAddress: Bool { requestPlaceholders.contains(.clientAddress) }
+
+    /// For how long all of it holds at the most, in seconds; `nil` where it names no such time.
+    var window: Int? {
+        requestPlaceholders.compactMap { if case .later(let seconds) = $0 { seconds } else { nil } }.min()
     }
 
-    /// The policy, minified.
+    /// The policy, minified, with what a request fills in still open.
     package func text(for user: UserID) -> String { parts.joined(separator: user.text) }
 
     /// The same, as it is sent to STS.
     package func asked(for user: UserID) -> AssumeRole.Policy { AssumeRole.Policy(template, filledWith: user.text) }
+
+    /// The policy, minified, for one request.
+    package func text(for user: UserID, in circumstances: RequestCircumstances) -> String {
+        requestPlaceholders.reduce(text(for: user)) { text, placeholder in
+            text.replacing(placeholder.text, with: circumstances.value(of: placeholder))
+        }
+    }
 
     /// The policy with its user open.
     var open: String { parts.joined(separator: PolicyTemplate.userPlaceholder) }
@@ -73,6 +90,8 @@ enum SessionPolicyError: Error, Sendable, Equatable {
     case actionRefused(path: String, action: String)
     /// One that the store of the settings does not have.
     case actionMissing(path: String, action: String, store: ObjectStore)
+    /// Allows something under a condition that never holds in the store of the settings.
+    case conditionMissing(path: String, key: String, store: ObjectStore)
     /// Uses keys of KMS in another way than the built-in scopes do; `nil` where no key may be used.
     case keysRefused(path: String, expected: String?)
     /// Reaches beyond the user's own folder.
@@ -91,6 +110,8 @@ extension SessionPolicyError: CustomStringConvertible {
         case .actionRefused(let path, let action): "allows \(action) at \(path)"
         case .actionMissing(let path, let action, let store):
             "allows \(action) at \(path), which \(store.name) does not have"
+        case .conditionMissing(let path, let key, let store):
+            "asks at \(path) for \(key), which no request to \(store.name) has"
         case .keysRefused(let path, _): "uses keys of KMS at \(path) in a way of its own"
         case .tooBroad(let path, let value): "reaches beyond the user's own folder with \(value) at \(path)"
         case .tooLong(let length): "is \(length) characters long for the longest user id"
@@ -104,6 +125,7 @@ extension SessionPolicyError: CustomStringConvertible {
         case .badShape: "write Version 2012-10-17 and statements of Effect, Action, Resource and Condition"
         case .actionRefused: "leave it out; a session may read, write, delete and restore objects and list"
         case .actionMissing: "leave it out, or correct vending.store"
+        case .conditionMissing: "leave it out: nothing would be allowed; or correct vending.store"
         case .keysRefused(_, let expected?): "take it out, or write \(expected)"
         case .keysRefused(_, nil): "take it out, or name the keys in vending.kmsKeyARNs"
         case .tooBroad:

@@ -11,6 +11,20 @@ struct SessionPolicyCheck: Sendable {
         let language: IAMPolicy
         /// See ``SessionPolicy/folders``.
         let folders: [String]
+        /// See ``SessionPolicy/requestPlaceholders``.
+        let requestPlaceholders: [RequestPlaceholder]
+    }
+
+    /// What statements name, each once.
+    private struct Names {
+        private(set) var folders: [String] = []
+        private(set) var placeholders: [RequestPlaceholder] = []
+
+        mutating func add(_ folder: String) { if !folders.contains(folder) { folders.append(folder) } }
+
+        mutating func add(_ placeholder: RequestPlaceholder) {
+            if !placeholders.contains(placeholder) { placeholders.append(placeholder) }
+        }
     }
 
     /// Lower case: IAM compares actions without regard to case. `PutObjectAcl` is missing because it can publish.
@@ -36,7 +50,7 @@ struct SessionPolicyCheck: Sendable {
             throw .badShape(path: error.path, expected: error.expected)
         }
         var statements: [JSON] = []
-        var folders: [String] = []
+        var names = Names()
         let members = policy.object?["Statement"].map { $0.array ?? [$0] } ?? []
         for (index, statement) in members.enumerated() {
             let path = "Statement[\(index)]"
@@ -44,11 +58,11 @@ struct SessionPolicyCheck: Sendable {
             statements.append(
                 read.actions.patterns.contains { $0.text.hasPrefix("kms:") }
                     ? try checked(statement, usingKeys: read, at: path)
-                    : try checked(statement: statement, at: path, folders: &folders))
+                    : try checked(statement: statement, at: path, &names))
         }
         return CheckedPolicy(
             json: ["Version": .string(IAMPolicy.version), "Statement": .array(statements)], language: language,
-            folders: folders)
+            folders: names.folders, requestPlaceholders: names.placeholders)
     }
 
     /// Only the statement that the built-in scopes have.
@@ -62,7 +76,7 @@ struct SessionPolicyCheck: Sendable {
     }
 
     private func checked(
-        statement: JSON, at path: String, folders: inout [String]
+        statement: JSON, at path: String, _ names: inout Names
     ) throws(SessionPolicyError) -> JSON {
         guard let statement = statement.object else { throw .badShape(path: path, expected: "an object") }
         try allow(["Sid", "Effect", "Action", "Resource", "Condition"], in: statement, at: path)
@@ -71,8 +85,7 @@ struct SessionPolicyCheck: Sendable {
         }
         let actions = try texts(statement["Action"], at: "\(path).Action").map { $0.lowercased() }
         let resources = try texts(statement["Resource"], at: "\(path).Resource")
-        let confinesPrefix = try checkedCondition(
-            statement["Condition"], at: "\(path).Condition", folders: &folders)
+        let confinesPrefix = try checkedCondition(statement["Condition"], at: "\(path).Condition", &names)
         if actions == [Self.listAction] {
             for resource in resources where resource != bucketARN {
                 throw .tooBroad(path: "\(path).Resource", value: resource)
@@ -90,7 +103,7 @@ struct SessionPolicyCheck: Sendable {
                 guard let folder = Self.folder(of: key) else {
                     throw .tooBroad(path: "\(path).Resource", value: resource)
                 }
-                if !folders.contains(folder) { folders.append(folder) }
+                names.add(folder)
             }
         }
         return .object(statement.filter { $0 != "Sid" })
@@ -98,7 +111,7 @@ struct SessionPolicyCheck: Sendable {
 
     /// Whether the list's prefix is held to the user's folder.
     private func checkedCondition(
-        _ condition: JSON?, at path: String, folders: inout [String]
+        _ condition: JSON?, at path: String, _ names: inout Names
     ) throws(SessionPolicyError) -> Bool {
         var confinesPrefix = false
         for entry in condition?.object?.members ?? [] {
@@ -108,8 +121,7 @@ struct SessionPolicyCheck: Sendable {
                 let values = try texts(key.value, at: path)
                 guard !key.name.contains("$") else { throw .tooBroad(path: path, value: key.name) }
                 guard key.name.lowercased() == "s3:prefix" else {
-                    // Further conditions only restrict, but a variable in one could stand for another user.
-                    for value in values where value.contains("${") { throw .tooBroad(path: path, value: value) }
+                    try checkValues(values, of: key.name.lowercased(), under: entry.name, at: path, &names)
                     continue
                 }
                 // "…IfExists" and the set operators hold for a request without the key: a list of everything.
@@ -118,12 +130,38 @@ struct SessionPolicyCheck: Sendable {
                 }
                 for value in values {
                     guard let folder = Self.folder(of: value[...]) else { throw .tooBroad(path: path, value: value) }
-                    if !folders.contains(folder) { folders.append(folder) }
+                    names.add(folder)
                 }
                 confinesPrefix = true
             }
         }
         return confinesPrefix
+    }
+
+    /// Further conditions only narrow. A variable in one could stand for another user: but for ours, none is taken.
+    ///
+    /// - Parameter key: in lower case.
+    private func checkValues(
+        _ values: [String], of key: String, under operation: String, at path: String, _ names: inout Names
+    ) throws(SessionPolicyError) {
+        guard !store.missingConditionKeys.contains(key) else {
+            throw .conditionMissing(path: path, key: key, store: store)
+        }
+        let comparison = IAMCondition.Test(operation)?.comparison
+        for value in values {
+            if let placeholder = RequestPlaceholder(value), placeholder.isAllowed(under: operation, on: key) {
+                names.add(placeholder)
+                continue
+            }
+            guard !value.contains("${") else { throw .tooBroad(path: path, value: value) }
+            // STS would refuse it with every request.
+            if comparison == .address, IPNetwork(value) == nil {
+                throw .badShape(path: path, expected: "addresses such as 203.0.113.0/24")
+            }
+            if case .date = comparison, IAMCondition.date(value) == nil {
+                throw .badShape(path: path, expected: "times such as 2027-01-31T12:00:00Z")
+            }
+        }
     }
 
     /// Where the users' folders are that a key pattern stays in: it must be plain names, then `${user}/`, then anything

@@ -19,6 +19,8 @@ package final class VendedSession {
     package nonisolated let scope: String
     /// SHA-256 of the session policy, in hexadecimal; empty without one.
     package nonisolated let scopeDigest: String
+    /// What is opened of other users' folders.
+    package nonisolated let shared: [SharedFolder]
 
     // The same response is sent again, byte for byte.
     private var stsTokenBody: [UInt8]?
@@ -26,16 +28,18 @@ package final class VendedSession {
     private var stsResult: STSResult?
     private(set) lazy var audited = AuditedCredentials(
         accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest,
-        until: role.expiration)
+        until: role.expiration, shared: shared)
 
     /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
     ///   together is not requested together.
     package nonisolated init(
-        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String, jitter: Double
+        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String,
+        shared: [SharedFolder] = [], jitter: Double
     ) {
         refresh = issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) * (0.5 + 0.1 * jitter))
         self.scope = scope
         self.scopeDigest = scopeDigest
+        self.shared = shared
         self.role = role
         self.sessionName = sessionName
         self.issued = issued
@@ -79,7 +83,8 @@ package final class VendedSession {
         if let made = stsResult, made.action == action, made.subject === subject { return made.body }
         let result = STSResponse.result(
             of: action, self, to: subject, role: roles.active[roles.index(for: subject.userID)],
-            packedPercent: role.packedPolicySize ?? grant.scope.policy.packedPercent)
+            packedPercent: role.packedPolicySize
+                ?? (shared.isEmpty ? grant.scope.policy.packedPercent : grant.packedSize(for: subject.userID).percent))
         stsResult = STSResult(action: action, subject: subject, body: result)
         return result
     }
@@ -104,7 +109,8 @@ package final class VendedSession {
                 accessKeyId: role.credentials.accessKeyID, secretAccessKey: role.credentials.secretAccessKey.reveal(),
                 sessionToken: sessionToken, expiration: role.expiration),
             region: settings.region, bucket: settings.bucket, userId: user.text,
-            prefixes: grant.scope.policy.prefixes(for: user))
+            prefixes: grant.scope.policy.prefixes(for: user),
+            shared: shared.map { .init(prefix: $0.prefix, owner: $0.owner.text, until: $0.end) })
     }
 
     // AssumedRole refuses a response of STS without one.

@@ -47,7 +47,7 @@ package final class Vendor {
     ///
     /// - Parameter revokedBefore: credentials issued earlier are not handed out again.
     package func cached(for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil) -> VendedSession? {
-        guard let cache else { return nil }
+        guard let cache, !grant.isForOneRequest else { return nil }
         let key = CredentialCache.Key(user: subject.userID, grant: grant)
         guard let cached = cache.reusable(key) else { return nil }
         guard !cached.isRevoked(before: revokedBefore) else {
@@ -71,7 +71,9 @@ package final class Vendor {
     ) async -> Result<VendedSession, STSError> {
         // For all that follows: no request waits twice as long as it may.
         let deadline = ContinuousClock.now + requestDeadline
-        if cache != nil { return await fetched(for: subject, grant, revokedBefore: revokedBefore, deadline, permit) }
+        if cache != nil, !grant.isForOneRequest {
+            return await fetched(for: subject, grant, revokedBefore: revokedBefore, deadline, permit)
+        }
         metrics.lookedUp(.off)
         return await assumed(for: subject, grant, deadline, permit)
     }
@@ -159,8 +161,9 @@ package final class Vendor {
         metrics.called(client.role, RoleCallLabel(nil))
         return .success(
             VendedSession(
-                role: assumed, sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
-                scopeDigest: grant.scope.digest, jitter: jitter()))
+                role: assumed.ending(by: grant.end(of: assumed.expiration, issued: issued)),
+                sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
+                scopeDigest: grant.scope.digest, shared: grant.shared.folders, jitter: jitter()))
     }
 
     @inline(never) private func failed(_ error: STSError, _ client: RoleClient) -> CredentialCache.Result {

@@ -27,10 +27,17 @@ struct RoleCheck {
         let lifetime = dependencies.settings.longestLifetime
         let now = Date()
         let grant = Grant(scope: vending.scope, lifetime: lifetime, tier: vending.defaultTier)
-        let request = AssumeRole(grant, for: .doctor, client.role, at: now)
+        var request = AssumeRole(grant, for: .doctor, client.role, at: now)
+        let ordinaryTags = request.tags
+        if vending.sharing { request.tags += SharedFolders.tags(of: [.doctor]) }
         var answers = RoleObservations(asked: await assumeRole(request, client))
         if case .failure(.refused) = answers.asked {
             answers.message = dependencies.transport.last.flatMap { AWSErrorResponse($0.body)?.message }
+            if vending.sharing {
+                var unshared = request
+                unshared.tags = ordinaryTags
+                answers.worksWithoutSharing = await works(unshared, client)
+            }
             var plain = request
             plain.tags = []
             answers.worksWithoutTags = await works(plain, client)

@@ -2,18 +2,29 @@ import CloakroomOperations
 import CloakroomServer
 import CloakroomJSON
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// `cloakroom policy show`
 enum PolicyShow: Command {
     static let syntax = CommandSyntax(
         "policy show", "the policy of one user, its size, and what it says in plain words",
-        values: ["user": .text, "tier": .text, "scope": .text], flags: ["json"])
+        values: ["user": .text, "tier": .text, "scope": .text], flags: ["json", "shares"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let (file, user) = try options.settingsFileAndUser()
         let settings = try SettingsFile.require(file)
         let id = try PolicyArguments.user(user, settings)
         let grant = try grant(tier: options.values["tier"], scope: options.values["scope"], settings)
-        return Output.print(options.flags.contains("json") ? json(grant, id) : text(grant, id, settings))
+        let isJSON = options.flags.contains("json")
+        return try PolicyArguments.withShares(of: id, options, settings) { shares in
+            let now = Date()
+            let grant = PolicyArguments.adding(shares, to: grant, of: id, settings, at: now)
+            return Output.print(isJSON ? json(grant, id, now) : text(grant, id, settings, now))
+        }
     }
 
     /// As the service would respond to a request for the scope.
@@ -33,10 +44,10 @@ enum PolicyShow: Command {
         return Grant(scope: asked, lifetime: terms.lifetime, tier: name)
     }
 
-    private static func text(_ grant: Grant, _ user: UserID, _ settings: Settings) -> String {
-        let policy = grant.scope.policy.text(for: user)
+    private static func text(_ grant: Grant, _ user: UserID, _ settings: Settings, _ now: Date) -> String {
+        let policy = PolicyArguments.policy(grant, user, at: now)
         let json = try? JSON(parsing: Array(policy.utf8))
-        let may = PolicyDescription(grant.scope, user: user).lines.map { "  \($0)" }
+        let may = PolicyDescription(grant, user: user).lines.map { "  \($0)" }
         let lines =
             [
                 json?.indented ?? policy, "",
@@ -50,8 +61,8 @@ enum PolicyShow: Command {
         return lines.joined(separator: "\n")
     }
 
-    private static func json(_ grant: Grant, _ user: UserID) -> String {
-        let policy = grant.scope.policy.text(for: user)
+    private static func json(_ grant: Grant, _ user: UserID, _ now: Date) -> String {
+        let policy = PolicyArguments.policy(grant, user, at: now)
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in [
@@ -61,7 +72,7 @@ enum PolicyShow: Command {
             ("policy", (try? JSON(parsing: Array(policy.utf8))) ?? .null),
             ("characters", .number(Double(policy.utf8.count))),
             ("packedPercent", .number(Double(grant.packedSize(for: user).percent))),
-            ("may", .array(PolicyDescription(grant.scope, user: user).lines.map(JSON.string))),
+            ("may", .array(PolicyDescription(grant, user: user).lines.map(JSON.string))),
         ] {
             writer.name(name)
             writer.value(value)
@@ -71,7 +82,7 @@ enum PolicyShow: Command {
     }
 
     static let help = """
-        Usage: cloakroom policy show --user U [--tier T] [--scope S] [--json] SETTINGS
+        Usage: cloakroom policy show --user U [--tier T] [--scope S] [--shares] [--json] SETTINGS
 
         Prints the session policy that a user's credentials are made with, its size, and in plain words what it allows.
         The size when packed is an estimate: STS does not say how it packs.
@@ -80,6 +91,7 @@ enum PolicyShow: Command {
           --user U   the user's id
           --tier T   the user's tier; without it, vending.defaultTier
           --scope S  the scope that the request asks for; without it, the tier's
+          --shares   also what others share with the user, as Redis has it
           --json     one JSON object, for programs
 
         Exit status: 0 printed, 1 no such user, tier or scope, 2 the command line was not understood.

@@ -1,10 +1,17 @@
 import CloakroomOperations
 import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// `cloakroom policy test`
 enum PolicyTest: Command {
     static let syntax = CommandSyntax(
-        "policy test", "test the scopes with own and other users' objects", values: ["user": .text, "scope": .text])
+        "policy test", "test the scopes with own and other users' objects", values: ["user": .text, "scope": .text],
+        flags: ["shares"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let settings = try SettingsCommandLine(options).settings
@@ -13,15 +20,24 @@ enum PolicyTest: Command {
         for name in options.values["scope"].map({ [$0] }) ?? settings.vending.scopes.names {
             scopes.append(try PolicyArguments.scope(name, settings))
         }
-        return test(scopes, user, settings)
+        let grants = scopes.map {
+            Grant(scope: $0, lifetime: settings.vending.lifetime, tier: settings.vending.defaultTier)
+        }
+        return try PolicyArguments.withShares(of: user, options, settings) { shares in
+            test(grants, user, shares, settings)
+        }
     }
 
-    private static func test(_ scopes: [Scope], _ user: UserID, _ settings: Settings) -> ExitStatus {
+    private static func test(
+        _ grants: [Grant], _ user: UserID, _ shares: UserRecord.Shares, _ settings: Settings
+    ) -> ExitStatus {
         var wrong = 0
-        for scope in scopes {
+        let now = Date()
+        for grant in grants {
+            let grant = PolicyArguments.adding(shares, to: grant, of: user, settings, at: now)
             let simulation = PolicySimulation(
-                scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
-            Output.print("scope \(scope.name), user \(user.text)")
+                grant, user: user, bucket: settings.bucket, partition: settings.vending.partition, at: now)
+            Output.print("scope \(grant.scope.name), user \(user.text)")
             for row in simulation.rows { Output.print(line(row)) }
             wrong += simulation.rows.count { !$0.isAsExpected }
         }
@@ -37,7 +53,7 @@ enum PolicyTest: Command {
     }
 
     static let help = """
-        Usage: cloakroom policy test [--user U] [--scope S] SETTINGS
+        Usage: cloakroom policy test [--user U] [--scope S] [--shares] SETTINGS
 
         Asks the policies of the settings, as IAM would read them, for own and other users' objects, for lists, copies
         and the bucket itself, and prints each answer beside the one that is expected. Nothing is asked of AWS.
@@ -46,6 +62,7 @@ enum PolicyTest: Command {
         Options:
           --user U   the user's id; u_1
           --scope S  one scope; without it, all of the settings
+          --shares   also what others share with the user, as Redis has it
 
         Exit status: 0 all as expected, 1 not so, 2 the command line was not understood.
 

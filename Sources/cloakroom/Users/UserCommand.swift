@@ -18,11 +18,19 @@ enum UserHelp {
           set ID OPTION…         sets what is named; "none" removes it again
           get ID [--json]        shows the record
           disable ID [--reason TEXT]
-                                 refuses everything from now on; what was vended before lives to its end
-          enable ID              takes that back; what was revoked stays revoked; makes no record
-          delete ID              forgets the record, and what was revoked: without one, the settings decide
+                                 refuses everything from now on, and ends what is shared; what was vended before lives
+                                 to its end
+          enable ID              takes that back; what was revoked stays revoked, what was shared is not shared again;
+                                 makes no record
+          delete ID              forgets the record, and what was revoked: without one, the settings decide; ends what
+                                 is shared
           revoke ID [--apply] [--keep-enabled]
                                  disables, and denies what was issued before: see cloakroom user revoke --help
+          share ID --with ID2 --prefix P --until WHEN
+                                 lets another user read a folder of this one's until then
+          unshare ID --with ID2 [--prefix P]
+                                 ends that, for one folder or for all
+          shares ID [--json]     what the user shares, and what is shared with them
           list [--prefix P] [--limit N] [--cursor C] [--json]
                                  users with a record, about 1000, in no order; C is where an earlier list ended
 
@@ -44,6 +52,7 @@ enum UserHelp {
           cloakroom user set u_1 --tier pro --subscription-end +30d --storage-limit 50G cloakroom.json5
           cloakroom user get u_1 --json cloakroom.json5
           cloakroom user disable u_1 --reason 'stolen phone' cloakroom.json5
+          cloakroom user share u_1 --with u_2 --prefix photos/u_1/albums/spring/ --until +30d cloakroom.json5
           cloakroom user list --prefix u_ cloakroom.json5
         """
 }

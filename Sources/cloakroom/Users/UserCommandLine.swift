@@ -12,7 +12,7 @@ struct UserCommandLine {
         self.init(settings: try Self.settings(try options.settingsFile(usage: "this takes one settings file")))
     }
 
-    private init(settings: Settings) { self.settings = settings }
+    init(settings: Settings) { self.settings = settings }
 
     /// - Parameter options: with a user's id before the settings file.
     static func ofUser(_ options: Options) throws(EarlyExit) -> (line: Self, user: UserID) {

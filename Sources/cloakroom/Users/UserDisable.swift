@@ -18,6 +18,7 @@ enum UserDisable: UserCommand {
             let replication = try await records.applyReplicated(
                 change, to: user, hasFailover: line.settings.redis.servers.hasFailover)
             if let replication { Output.note(replication.sentence) }
+            try await UserSharing.end(of: user, records)
             return await UserEvents.tell([.userDisabled(reason: reason)], of: user, records, line.settings)
         }
     }

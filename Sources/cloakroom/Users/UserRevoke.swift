@@ -50,6 +50,9 @@ enum UserRevoke: Command {
                     : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
                         + "\(Self.firstSignIn(after: time)) are refused")
             if let replication { Output.note(replication.sentence) }
+            do throws(UserRecordError) { try await UserSharing.end(of: user, records) } catch {
+                throw .records(.records(error))
+            }
             await noteUndated(user, records, settings)
             let disabled: [Event.Kind] = disables ? [.userDisabled(reason: "revoked")] : []
             let told = await UserEvents.tell(

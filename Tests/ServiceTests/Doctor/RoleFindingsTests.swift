@@ -49,6 +49,14 @@ struct RoleFindingsTests {
             ])
     }
 
+    @Test func `knows a trust policy that takes no tags of who shares`() throws {
+        var observed = Self.refused("AccessDenied")
+        observed.worksWithoutSharing = true
+        #expect(
+            try Self.lines(observed).first?.hasPrefix(
+                "error: \(Self.arn) accepts no tags Shared1 to Shared4, which vending.sharing needs") == true)
+    }
+
     @Test func `knows a trust policy without TagSession by what STS says`() throws {
         let message =
             "User: arn:aws:sts::123456789012:assumed-role/worker/i-1 is not authorized to perform: sts:TagSession on "

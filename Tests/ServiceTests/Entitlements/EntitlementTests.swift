@@ -21,7 +21,7 @@ struct EntitlementTests {
         switch user {
         case .record(let record):
             return Entitlement(tierName: found.name, tier: found.tier, record: record, now: now)
-        case .unrecorded(let storageUsed):
+        case .unrecorded(let storageUsed, _):
             return Entitlement(tierName: found.name, tier: found.tier, storageUsed: storageUsed)
         }
     }

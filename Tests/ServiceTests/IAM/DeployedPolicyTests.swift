@@ -15,7 +15,7 @@ struct DeployedPolicyTests {
     private static let names = [
         "cors-policy", "deny-older-sessions", "deny-user", "doctor-policy", "kms-policy", "lifecycle-policy",
         "release-policy", "release-tag-policy", "revoker-policy", "session-role-policy", "session-role-trust",
-        "validate-policy", "worker-policy",
+        "session-role-trust-sharing", "sharing-policy", "validate-policy", "worker-policy",
     ]
     private static let others = [
         "bucket-policy", "bucket-policy-cdn", "bucket-policy-cdn-chats", "worker-trust-irsa", "worker-trust-service",
@@ -41,7 +41,7 @@ struct DeployedPolicyTests {
     }
 
     /// - Returns: the file's policy; a quoted string with `FOLDER` is there once for each folder.
-    private static func policy(_ name: String, _ more: [(String, String)] = []) throws -> IAMPolicy {
+    static func policy(_ name: String, _ more: [(String, String)] = [], bucket: String = "b") throws -> IAMPolicy {
         let pieces = try text("\(name).json").split(separator: "\"", omittingEmptySubsequences: false)
         var text = pieces.map { piece in
             piece.contains("FOLDER")
@@ -49,7 +49,7 @@ struct DeployedPolicyTests {
         }.joined(separator: "\"")
         // The longest first: BUCKET is a part of TEST_BUCKET.
         for (word, meaning) in words.sorted(by: { $0.0.count > $1.0.count }) + more {
-            text = text.replacing(word, with: meaning)
+            text = text.replacing(word, with: word == "BUCKET" ? bucket : meaning)
         }
         return try IAMPolicy(try JSON(parsing: Array(text.utf8)))
     }
@@ -237,6 +237,41 @@ struct DeployedPolicyTests {
             #expect(trust.allows(request) == expected)
         }
         #expect(!trust.allows(IAMRequest("sts:SetSourceIdentity", Self.sessionRole, principal: principal)))
+    }
+
+    @Test(
+        arguments: [
+            (["Shared1": "u_2"], true), (["Shared1": "u_2", "Shared4": "u_3"], true), ([:], true),
+            (["Shared1": "u_2/x"], false), (["Shared3": ".."], false), (["Shared5": "u_2"], false),
+            (["Shared2": "u 2"], false),
+        ] as [([String: String], Bool)])
+    func `let a session have tags of four who share, only where sharing is on`(
+        shared: [String: String], expected: Bool
+    ) throws {
+        let tags = shared.merging(["UserId": "u_1", "SubscriptionTier": "free"]) { $1 }
+        var context = ["aws:TagKeys": tags.keys.sorted()]
+        for (key, value) in tags { context["aws:RequestTag/\(key)"] = [value] }
+        let request = IAMRequest("sts:AssumeRole", Self.sessionRole, principal: Self.worker, context: context)
+        #expect(try Self.policy("session-role-trust-sharing").allows(request) == expected)
+        #expect(try Self.policy("session-role-trust").allows(request) == shared.isEmpty)
+    }
+
+    @Test func `let a session read the folders of those who share, and change nothing there`() throws {
+        let policy = try Self.policy("sharing-policy")
+        let context = ["aws:PrincipalTag/UserId": ["u_1"], "aws:PrincipalTag/Shared2": ["u_2"]]
+        for (action, key, expected) in [
+            ("s3:GetObject", "photos/u_2/a", true), ("s3:GetObject", "catalogs/u_2/a", true),
+            ("s3:GetObject", "photos/u_20/a", false), ("s3:GetObject", "photos/u_1/a", false),
+            ("s3:GetObject", "photos//a", false), ("s3:PutObject", "photos/u_2/a", false),
+            ("s3:DeleteObject", "photos/u_2/a", false), ("s3:GetObjectAttributes", "photos/u_2/a", false),
+        ] {
+            #expect(policy.allows(IAMRequest(action, "arn:aws:s3:::b/\(key)", context: context)) == expected, "\(key)")
+        }
+        for (prefix, expected) in [("photos/u_2/", true), ("photos/", false), ("photos/u_1/", false)] {
+            let list = IAMRequest(
+                "s3:ListBucket", "arn:aws:s3:::b", context: context.merging(["s3:prefix": [prefix]]) { $1 })
+            #expect(policy.allows(list) == expected, "\(prefix)")
+        }
     }
 
     @Test func `let the worker do its own work, and leave users' folders alone`() throws {

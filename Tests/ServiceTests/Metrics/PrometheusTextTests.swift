@@ -77,6 +77,9 @@ struct PrometheusTextTests {
         expected += Entitlement.Refusal.allCases.map {
             #"cloakroom_entitlement_refusals_total{reason="\#($0.rawValue)"} 0"#
         }
+        expected += SharingRules.Omission.allCases.map {
+            #"cloakroom_omitted_shares_total{reason="\#($0.rawValue)"} 0"#
+        }
         expected += RenewalLabel.allCases.map {
             #"cloakroom_renewals_total{outcome="\#($0.value)"} \#($0 == .notFound ? 1 : 0)"#
         }
@@ -126,7 +129,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 28)
+        #expect(seen.count == 29)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

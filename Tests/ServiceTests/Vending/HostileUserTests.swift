@@ -1,5 +1,6 @@
 import CloakroomJSON
 import CloakroomTestSupport
+import Foundation
 import Testing
 
 @testable import CloakroomOperations
@@ -16,6 +17,8 @@ struct HostileUserTests {
         "%2e%2e", "arn:aws:s3:::photos/*", String(repeating: "a", count: 64), String(repeating: "a", count: 65),
     ]
     private static let alphabet = Array("u_10*?${}aws:username/..\\\"'%+ \n\r\té😀\u{0}ABC-")
+
+    private static func grant(_ scope: Scope) -> Grant { Grant(scope: scope, lifetime: .seconds(900), tier: "free") }
 
     /// Keys of which many begin nearly as the user's own do.
     private static func keys(near user: String, subject: String, _ generator: inout SeededGenerator) -> [String] {
@@ -81,7 +84,9 @@ struct HostileUserTests {
         let scope = try #require(scopes[name])
         for subject in ["u_1", "U", "1", "-", "photos", String(repeating: "Z", count: 64)] {
             let user = try #require(UserID(subject))
-            let rows = PolicySimulation(scope, user: user, bucket: "photos", partition: "aws").rows
+            let rows = PolicySimulation(
+                Self.grant(scope), user: user, bucket: "photos", partition: "aws", at: Date()
+            ).rows
             #expect(rows.filter { !$0.isAsExpected }.isEmpty)
             #expect(rows.contains { $0.isAllowed && $0.expected == true })
             #expect(rows.count { $0.expected == false } > 100)
@@ -97,9 +102,11 @@ struct HostileUserTests {
         let language = try IAMPolicy(try JSON(parsing: Array(text.utf8)))
         let leaky = SessionPolicy(
             SessionPolicyCheck.CheckedPolicy(
-                json: try JSON(parsing: Array(text.utf8)), language: language, folders: ["photos/"]))
+                json: try JSON(parsing: Array(text.utf8)), language: language, folders: ["photos/"],
+                requestPlaceholders: []))
         let simulation = PolicySimulation(
-            Scope(name: "leaky", policy: leaky), user: try #require(UserID("u_1")), bucket: "photos", partition: "aws")
+            Self.grant(Scope(name: "leaky", policy: leaky)), user: try #require(UserID("u_1")), bucket: "photos",
+            partition: "aws", at: Date())
         #expect(
             simulation.rows.filter { !$0.isAsExpected }.map(\.target)
                 == ["photos/u_10/a.jpg", "photos/u_1", "photos/u_1.jpg"])
@@ -109,10 +116,10 @@ struct HostileUserTests {
         let scopes = try Scopes(Self.template, prefixes: ["photos", "metadata"], templates: [])
         let user = try #require(UserID("u_1"))
         #expect(
-            PolicyDescription(try #require(scopes["read"]), user: user).lines
+            PolicyDescription(Self.grant(try #require(scopes["read"])), user: user).lines
                 == ["read photos/u_1/ and metadata/u_1/", "list photos/u_1/ and metadata/u_1/"])
         #expect(
-            PolicyDescription(try #require(scopes["upload"]), user: user).lines
+            PolicyDescription(Self.grant(try #require(scopes["upload"])), user: user).lines
                 == ["write, abandon uploads to and list the parts of uploads to photos/u_1/ and metadata/u_1/"])
     }
 

@@ -1,5 +1,6 @@
 import CloakroomJSON
 import CloakroomTestSupport
+import Foundation
 import Testing
 
 @testable import CloakroomOperations
@@ -71,7 +72,8 @@ struct SessionPolicyTests {
         let (full, read) = (try #require(scopes["full"]), try #require(scopes["read"]))
         #expect(scopes.covers(full, read) && !scopes.covers(read, full))
         let simulation = PolicySimulation(
-            full, user: try #require(UserID("u_1")), bucket: "my-assets-bucket", partition: "aws")
+            Grant(scope: full, lifetime: .seconds(900), tier: "free"), user: try #require(UserID("u_1")),
+            bucket: "my-assets-bucket", partition: "aws", at: Date())
         #expect(simulation.rows.filter { !$0.isAsExpected }.isEmpty)
     }
 

@@ -107,6 +107,29 @@ struct VendorTests {
         #expect(permits == 1)
     }
 
+    @Test @LoopActor func `hands out what was vended with shared folders only with the same`() async throws {
+        let settings = try settings(smallest(vending: "sharing: true"))
+        let (rules, subject, now) = (SharingRules(settings), try subject("u_2"), clock.now)
+        let (vendor, _) = try vendor(Self.counting())
+        func grant(_ albums: String...) throws -> Grant {
+            let owner = try #require(UserID("u_1"))
+            let folders = try albums.map {
+                try #require(
+                    SharedFolder(owner: owner, prefix: "photos/u_1/\($0)/", end: now.addingTimeInterval(3600)))
+            }
+            var grant = Grant(scope: settings.vending.scope, lifetime: vending.lifetime, tier: "free")
+            grant.shared = rules.sessionShares(folders, of: subject.userID, grant, at: now).shared
+            return grant
+        }
+        for (albums, key) in [([], "ASIA1"), (["a"], "ASIA2"), (["a", "b"], "ASIA3")] as [([String], String)] {
+            let grant = try albums.count == 2 ? grant("b", "a") : albums.isEmpty ? grant() : grant("a")
+            for _ in 1...2 { #expect(await self.key(vendor, subject, grant) == .success(key)) }
+            #expect(vendor.cached(for: subject, grant)?.shared.count == albums.count)
+        }
+        #expect(await key(vendor, subject, try grant("a")) == .success("ASIA2"))
+        #expect(await key(vendor, subject, try grant()) == .success("ASIA1"))
+    }
+
     @Test @LoopActor func `asks STS for nothing without a permit, and hands out what it has instead`() async throws {
         let transport = Self.counting()
         let (vendor, _) = try vendor(transport)

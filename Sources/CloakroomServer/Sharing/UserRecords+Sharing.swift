@@ -1,0 +1,217 @@
+import CloakroomCrypto
+import CloakroomLoop
+import CloakroomRedis
+
+/// What is shared stands in two records: the recipient's, the only one that a request reads, says what is shared with
+/// them; the owner's says with whom, so that all of it can be ended from there.
+///
+/// The two may lie on two servers. So the owner's is written first and cleared last: whatever is interrupted, no folder is
+/// shared that its owner's record does not lead to. Doing the same again completes what was interrupted.
+extension UserRecords {
+    /// One with whom a user shares.
+    package struct Recipient: Sendable, Equatable {
+        package let user: UserID
+        /// Another one each time that something is shared.
+        let mark: String
+
+        /// - Parameter word: of the record's field.
+        init?(_ word: Substring) {
+            let parts = word.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let user = UserID(String(parts[0])) else { return nil }
+            self.user = user
+            mark = String(parts[1])
+        }
+
+        var word: String { "\(user.text)/\(mark)" }
+    }
+
+    /// What is shared with a user, and what tells whether that has changed since.
+    package typealias SharedWithUser = (shares: UserRecord.Shares, revision: String)
+
+    package func shares(with user: UserID) async throws(UserRecordError) -> SharedWithUser {
+        let texts = try await texts(of: [.shares, .sharesRevision], user)
+        return (UserRecord.Shares(texts[0]), texts[1])
+    }
+
+    /// With whom a user shares; with some of them perhaps nothing any more.
+    package func recipients(of user: UserID) async throws(UserRecordError) -> [Recipient] {
+        try await texts(of: [.sharedWith], user)[0].split(separator: " ").compactMap { Recipient($0) }
+    }
+
+    /// Empty texts for fields that are not there.
+    private func texts(of fields: [UserRecord.Field], _ user: UserID) async throws(UserRecordError) -> [String] {
+        let reply: RedisReply
+        do throws(RedisError) {
+            reply = try await redis.read(
+                RedisCommand(["HMGET", Self.key(of: user, prefix: keyPrefix)] + fields.map(\.rawValue)))
+        } catch {
+            throw UserRecordError(error)
+        }
+        guard case .array(let values) = reply, values.count == fields.count else { throw .malformed(fields.first) }
+        return values.map { if case .text(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { "" } }
+    }
+
+    // MARK: Sharing
+
+    package enum SharingStep: Sendable {
+        case done
+        /// The record changed meanwhile: it is to be read again.
+        case changed
+        case disabled
+        /// The owner shares with as many as there is room for.
+        case full
+    }
+
+    /// With how many a user shares at the most: all of them stand in one field.
+    package nonisolated static let maximumRecipients = 1000
+
+    /// Says in the owner's record that something is about to be shared with a user.
+    package func announceShare(of owner: UserID, with recipient: UserID) async throws(UserRecordError) -> SharingStep {
+        try await step(Self.announceScript, owner, [recipient.text, Self.mark(), String(Self.maximumRecipients)])
+    }
+
+    /// Replaces what is shared with a user, unless that changed since it was read.
+    package func setShares(
+        _ shares: UserRecord.Shares, with recipient: UserID, revision: String
+    ) async throws(UserRecordError) -> SharingStep {
+        try await step(Self.setScript, recipient, [revision, Self.mark(), shares.text])
+    }
+
+    private func step(
+        _ script: RedisScript, _ user: UserID, _ arguments: [String]
+    ) async throws(UserRecordError) -> SharingStep {
+        switch try await run(script, user, arguments) {
+        case .integer(1): .done
+        case .integer(0): .changed
+        case .integer(-1): .disabled
+        case .integer(-2): .full
+        default: throw .malformed(nil)
+        }
+    }
+
+    // MARK: Unsharing
+
+    /// Ends what an owner shares with a user.
+    ///
+    /// - Parameter prefix: of one folder; `nil` for all.
+    /// - Returns: how many folders it was.
+    package func unshare(
+        _ owner: UserID, with recipient: UserID, prefix: String? = nil
+    ) async throws(UserRecordError) -> Int {
+        let entry = try await recipients(of: owner).first { $0.user == recipient }
+        return try await unshare(owner, with: recipient, prefix: prefix, entry)
+    }
+
+    /// - Parameter entry: as the owner's record had it before: one that something has been shared by since stays.
+    private func unshare(
+        _ owner: UserID, with recipient: UserID, prefix: String?, _ entry: Recipient?
+    ) async throws(UserRecordError) -> Int {
+        let reply = try await run(Self.unshareScript, recipient, [Self.mark(), owner.text, prefix ?? ""])
+        guard case .array(let counts) = reply, counts.count == 2, case .integer(let removed) = counts[0] else {
+            throw .malformed(.shares)
+        }
+        if counts[1] == .integer(0), let entry { _ = try await run(Self.forgetScript, owner, [entry.word]) }
+        return Int(removed)
+    }
+
+    /// Ends all that a user shares, and all that is shared with them.
+    ///
+    /// - Returns: those who had something of the user's.
+    package func endSharing(of user: UserID) async throws(UserRecordError) -> [UserID] {
+        var ended: [UserID] = []
+        for recipient in try await recipients(of: user) {
+            if try await unshare(user, with: recipient.user, prefix: nil, recipient) > 0 {
+                ended.append(recipient.user)
+            }
+        }
+        for owner in Set(try await shares(with: user).shares.folders.map(\.owner)) {
+            _ = try await unshare(owner, with: user)
+        }
+        return ended
+    }
+
+    /// Deletes a record from which nothing is shared.
+    ///
+    /// - Returns: whether there was one; `nil` for one from which something is shared again.
+    package func deleteUnshared(_ user: UserID) async throws(UserRecordError) -> Bool? {
+        switch try await run(Self.deleteScript, user, []) {
+        case .integer(-1): nil
+        case .integer(let count): count == 1
+        default: throw .malformed(nil)
+        }
+    }
+
+    private func run(
+        _ script: RedisScript, _ user: UserID, _ arguments: [String]
+    ) async throws(UserRecordError) -> RedisReply {
+        do throws(RedisError) {
+            return try await redis.run(
+                script.call(keys: [Self.key(of: user, prefix: keyPrefix)], arguments: arguments))
+        } catch {
+            throw UserRecordError(error)
+        }
+    }
+
+    private static func mark() -> String { randomBytes(8).hexadecimal }
+
+    // MARK: Scripts
+
+    private static let announceScript = RedisScript(
+        text: """
+            local values = redis.call('HMGET', KEYS[1], 'disabled', 'sharedWith')
+            if values[1] == '1' then return -1 end
+            local words = {}
+            for word in string.gmatch(values[2] or '', '%S+') do
+                if string.match(word, '^[^/]*') ~= ARGV[1] then words[#words + 1] = word end
+            end
+            if #words >= tonumber(ARGV[3]) then return -2 end
+            words[#words + 1] = ARGV[1] .. '/' .. ARGV[2]
+            redis.call('HSET', KEYS[1], 'sharedWith', table.concat(words, ' '))
+            return 1
+            """)
+
+    private static let setScript = RedisScript(
+        text: """
+            local values = redis.call('HMGET', KEYS[1], 'sharesRevision', 'disabled')
+            if (values[1] or '') ~= ARGV[1] then return 0 end
+            if values[2] == '1' then return -1 end
+            redis.call('HSET', KEYS[1], 'sharesRevision', ARGV[2], 'shares', ARGV[3])
+            return 1
+            """)
+
+    /// What is being shared with the user by another command meanwhile finds another revision.
+    private static let unshareScript = RedisScript(
+        text: """
+            redis.call('HSET', KEYS[1], 'sharesRevision', ARGV[1])
+            local kept, removed, left = {}, 0, 0
+            for line in string.gmatch(redis.call('HMGET', KEYS[1], 'shares')[1] or '', '[^\\n]+') do
+                local owner, prefix = string.match(line, '^%d+ (%S+) (.*)$')
+                if owner == ARGV[2] and (ARGV[3] == '' or prefix == ARGV[3]) then
+                    removed = removed + 1
+                else
+                    kept[#kept + 1] = line
+                    if owner == ARGV[2] then left = left + 1 end
+                end
+            end
+            if #kept > 0 then redis.call('HSET', KEYS[1], 'shares', table.concat(kept, '\\n'))
+            else redis.call('HDEL', KEYS[1], 'shares') end
+            return {removed, left}
+            """)
+
+    private static let forgetScript = RedisScript(
+        text: """
+            local kept = {}
+            for word in string.gmatch(redis.call('HMGET', KEYS[1], 'sharedWith')[1] or '', '%S+') do
+                if word ~= ARGV[1] then kept[#kept + 1] = word end
+            end
+            if #kept > 0 then redis.call('HSET', KEYS[1], 'sharedWith', table.concat(kept, ' '))
+            else redis.call('HDEL', KEYS[1], 'sharedWith') end
+            return 1
+            """)
+
+    private static let deleteScript = RedisScript(
+        text: """
+            if redis.call('HMGET', KEYS[1], 'sharedWith')[1] then return -1 end
+            return redis.call('DEL', KEYS[1])
+            """)
+}

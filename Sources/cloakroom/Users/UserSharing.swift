@@ -1,0 +1,175 @@
+import CloakroomJSON
+import CloakroomLoop
+import CloakroomOperations
+import CloakroomServer
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom user share`
+enum UserShare: UserCommand {
+    static let syntax = CommandSyntax(
+        "user share", "let another user read a folder", values: ["with": .text, "prefix": .text, "until": .text],
+        operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, owner) = try UserCommandLine.ofUser(options)
+        let recipient = try UserSharing.recipient(options)
+        let now = Date()
+        guard let prefix = options.values["prefix"] else {
+            throw .usage("share takes --prefix, such as photos/\(owner.text)/albums/spring/")
+        }
+        if let fault = SharedFolder.fault(of: prefix) { throw .usage("the prefix \(fault)") }
+        guard let until = options.values["until"].flatMap({ DateArgument.date($0, from: now) }), until > now,
+            let folder = SharedFolder(owner: owner, prefix: prefix, end: until)
+        else { throw .usage("share takes --until, a time that lies ahead, such as 2027-01-31T12:00:00Z, +30d or +12h") }
+        guard line.settings.vending.sharing else {
+            throw .failure("vending.sharing is false in the settings: no worker would heed what this writes")
+        }
+        return line.withRecords { records in
+            do throws(ShareRefusal) {
+                try await records.share(folder, with: recipient, line.settings, now: now)
+            } catch {
+                if case .records(let error) = error { throw error }
+                return Output.fail(sentence(error, folder, recipient))
+            }
+            Output.note(
+                "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on")
+            return .success
+        }
+    }
+
+    private static func sentence(_ refusal: ShareRefusal, _ folder: SharedFolder, _ recipient: UserID) -> String {
+        let (owner, prefix, recipient) = (folder.owner.text, folder.prefix, recipient.text)
+        return switch refusal {
+        case .records, .busy: "other commands change the record of \(recipient) all the time; run this again"
+        case .sameUser: "\(owner) reads \(prefix) anyway"
+        case .place(let folders):
+            "\(prefix) is in no folder of \(owner): give one below \(folders.joined(separator: " or "))"
+        case .tooShort(let until):
+            "the store's policies do not know the time, so sessions end with what is shared, and none is shorter than "
+                + "900 s: give a time after \(until.wireText)"
+        case .ownerDisabled: "\(owner) is disabled, and shares nothing"
+        case .recipientDisabled: "\(recipient) is disabled, and gets nothing"
+        case .recipientUnknown:
+            "there is no record of \(recipient), and entitlements.withoutRecord refuses who has none: cloakroom user set"
+        case .tooManyRecipients:
+            "\(owner) shares with \(UserRecords.maximumRecipients) users already: cloakroom user unshare"
+        case .tooManyOwners:
+            "\(SharedFolders.maximumOwners) users share with \(recipient) already, more a session cannot be tagged with: "
+                + "cloakroom user shares \(recipient)"
+        case .tooLarge(let tier):
+            "STS would not take so large a policy for \(recipient) in the tier \(tier): unshare another folder, or share "
+                + "one above both: cloakroom user shares \(recipient)"
+        case .unread(let tiers):
+            "\(recipient) could not read it: the scope of the tier \(tiers.joined(separator: ", ")) does not read all of "
+                + "the own folder there"
+        }
+    }
+}
+
+/// `cloakroom user unshare`
+enum UserUnshare: UserCommand {
+    static let syntax = CommandSyntax(
+        "user unshare", "end what a user shares", values: ["with": .text, "prefix": .text], operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, owner) = try UserCommandLine.ofUser(options)
+        let recipient = try UserSharing.recipient(options)
+        let prefix = options.values["prefix"]
+        return line.withRecords { records in
+            guard try await records.unshare(owner, with: recipient, prefix: prefix) > 0 else {
+                return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
+            }
+            _ = try await records.dropCredentials(of: recipient)
+            Output.note(UserSharing.sentence([recipient]))
+            return .success
+        }
+    }
+}
+
+/// `cloakroom user shares`
+enum UserShares: UserCommand {
+    static let syntax = CommandSyntax(
+        "user shares", "what a user shares, and what is shared with them", flags: ["json"], operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, user) = try UserCommandLine.ofUser(options)
+        let isJSON = options.flags.contains("json")
+        return line.withRecords { records in
+            let taken = try await records.shares(with: user).shares
+            var given: [(recipient: UserID, folder: SharedFolder)] = []
+            for recipient in try await records.recipients(of: user) {
+                let folders = try await records.shares(with: recipient.user).shares.folders
+                given += folders.filter { $0.owner == user }.map { (recipient.user, $0) }
+            }
+            if taken.unreadable > 0 {
+                Output.note("\(taken.unreadable) lines of the record hold what no command writes; they share nothing")
+            }
+            return Output.print(isJSON ? json(given, taken.folders) : text(given, taken.folders, now: Date()))
+        }
+    }
+
+    private static func text(
+        _ given: [(recipient: UserID, folder: SharedFolder)], _ taken: [SharedFolder], now: Date
+    ) -> String {
+        let lines =
+            given.map { "shares \($0.folder.prefix) with \($0.recipient.text) \(time($0.folder, now))" }
+            + taken.map { "reads \($0.prefix) of \($0.owner.text) \(time($0, now))" }
+        return lines.isEmpty ? "shares nothing, and nothing is shared" : lines.joined(separator: "\n")
+    }
+
+    private static func time(_ folder: SharedFolder, _ now: Date) -> String {
+        "until \(folder.end.wireText)\(folder.end <= now ? ", which is over" : "")"
+    }
+
+    private static func json(_ given: [(recipient: UserID, folder: SharedFolder)], _ taken: [SharedFolder]) -> String {
+        var writer = JSONWriter()
+        func list(_ name: StaticString, _ entries: [(key: StaticString, user: UserID, folder: SharedFolder)]) {
+            writer.plainName(name)
+            writer.beginArray()
+            for entry in entries {
+                writer.beginObject()
+                writer.member(entry.key, entry.user.text)
+                writer.member("prefix", entry.folder.prefix)
+                writer.member("until", entry.folder.end.wireText)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        writer.beginObject()
+        list("shares", given.map { ("with", $0.recipient, $0.folder) })
+        list("reads", taken.map { ("owner", $0.owner, $0) })
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+/// What commands about sharing have in common with those that end it.
+enum UserSharing {
+    static func recipient(_ options: Options) throws(EarlyExit) -> UserID {
+        guard let text = options.values["with"] else { throw .usage("this takes --with, the other user's id") }
+        guard let user = UserID(text) else {
+            throw .usage("--with takes a user's id: 1 to 64 letters, digits, - and _")
+        }
+        return user
+    }
+
+    /// Ends all that a user shares and all that is shared with them, and has new credentials vended to those who had some
+    /// of it.
+    @LoopActor
+    static func end(of user: UserID, _ records: UserRecords) async throws(UserRecordError) {
+        let recipients = try await records.endSharing(of: user)
+        for recipient in recipients { _ = try await records.dropCredentials(of: recipient) }
+        _ = try await records.dropCredentials(of: user)
+        if !recipients.isEmpty { Output.note(sentence(recipients)) }
+    }
+
+    static func sentence(_ recipients: [UserID]) -> String {
+        "no credentials vended to \(recipients.map(\.text).joined(separator: ", ")) from now on read it; those that are out "
+            + "do so to their end, unless you revoke them: cloakroom user revoke --keep-enabled"
+    }
+}

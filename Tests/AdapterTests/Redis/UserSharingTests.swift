@@ -1,0 +1,185 @@
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomOperations
+@testable import CloakroomServer
+
+/// What users share, in a real Redis.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct UserSharingTests {
+    private let owner = UserID("u_1")!
+    private let other = UserID("u_2")!
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    @LoopActor private func withRecords(
+        _ body: @LoopActor (UserRecords, RedisConnection) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let time = time
+        try await withRedis(server.path) { redis in
+            try await body(UserRecords(redis: redis, keyPrefix: "c:", now: { time }), redis)
+        }
+    }
+
+    private static func settings(_ more: String = "") throws -> Settings {
+        let text = """
+            {region: "eu-central-1", bucket: "photos", vending: {roleARN: "arn:aws:iam::000000000000:role/session", sharing: true},
+             tokens: {issuers: [{issuer: "https://a.example", audiences: ["a"], secret: {env: "SIGNING"}}]}, \(more)}
+            """
+        return try Settings.load(
+            file: "/settings.json5", environment: ["SIGNING": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"]
+        ) { $0 == "/settings.json5" ? Array(text.utf8) : nil }
+    }
+
+    private func folder(_ prefix: String = "photos/u_1/a/", of owner: UserID? = nil, for seconds: Double = 60) throws
+        -> SharedFolder
+    {
+        try #require(
+            SharedFolder(owner: owner ?? self.owner, prefix: prefix, end: time.addingTimeInterval(seconds)))
+    }
+
+    @LoopActor private func share(
+        _ records: UserRecords, _ folder: SharedFolder, with user: UserID? = nil, _ settings: Settings? = nil
+    ) async throws(ShareRefusal) {
+        guard let settings = try? settings ?? Self.settings() else { return _ = Issue.record("no settings") }
+        try await records.share(folder, with: user ?? other, settings, now: time)
+    }
+
+    @LoopActor private func shared(_ records: UserRecords, with user: UserID? = nil) async throws -> [SharedFolder] {
+        try await records.shares(with: user ?? other).shares.folders
+    }
+
+    @Test @LoopActor func `stands in both records, and makes nobody a known user`() async throws {
+        try await withRecords { records, _ in
+            try await share(records, try folder())
+            #expect(try await shared(records) == [try folder()])
+            #expect(try await records.recipients(of: owner).map(\.user) == [other])
+            for user in [owner, other] { #expect(try await records.record(of: user) == nil) }
+            var change = UserRecordChange()
+            change.tier("free")
+            try await records.apply(change, to: other)
+            #expect(try await records.record(of: other)?.shares.folders == [try folder()])
+        }
+    }
+
+    @Test @LoopActor func `shares one folder until another time, and forgets what is over`() async throws {
+        try await withRecords { records, _ in
+            try await share(records, try folder(for: 60))
+            try await share(records, try folder("photos/u_1/b/", for: 60))
+            try await share(records, try folder(for: 600))
+            #expect(try await shared(records) == [try folder("photos/u_1/b/", for: 60), try folder(for: 600)])
+            try await records.share(
+                try folder("photos/u_1/c/", for: 900), with: other, Self.settings(), now: time.addingTimeInterval(60))
+            #expect(try await shared(records).map(\.prefix) == ["photos/u_1/a/", "photos/u_1/c/"])
+            #expect(try await records.recipients(of: owner).count == 1)
+        }
+    }
+
+    @Test @LoopActor func `unshares one folder or all, and only then forgets with whom`() async throws {
+        try await withRecords { records, _ in
+            for name in ["a", "b", "c"] { try await share(records, try folder("photos/u_1/\(name)/")) }
+            #expect(try await records.unshare(owner, with: other, prefix: "photos/u_1/b/") == 1)
+            #expect(try await records.unshare(owner, with: other, prefix: "photos/u_1/") == 0)
+            #expect(try await shared(records).map(\.prefix) == ["photos/u_1/a/", "photos/u_1/c/"])
+            #expect(try await records.recipients(of: owner).count == 1)
+            #expect(try await records.unshare(owner, with: other) == 2)
+            #expect(try await shared(records).isEmpty)
+            #expect(try await records.recipients(of: owner).isEmpty)
+            #expect(try await records.unshare(owner, with: other) == 0)
+        }
+    }
+
+    @Test @LoopActor func `ends both ways when a user is gone`() async throws {
+        try await withRecords { records, redis in
+            let third = try #require(UserID("u_3"))
+            for user in [owner, third] {
+                try await share(records, try folder("photos/\(user.text)/", of: user))
+            }
+            try await share(records, try folder("photos/u_2/", of: other), with: third)
+            #expect(try await records.endSharing(of: other) == [third])
+            #expect(try await shared(records).isEmpty)
+            #expect(try await shared(records, with: third).isEmpty)
+            for user in [owner, other, third] { #expect(try await records.recipients(of: user).isEmpty) }
+            #expect(try await records.endSharing(of: other).isEmpty)
+
+            try await share(records, try folder())
+            #expect(try await records.delete(owner))
+            #expect(try await shared(records).isEmpty)
+            try await share(records, try folder())
+            #expect(try await records.delete(other))
+            #expect(try await records.recipients(of: owner).isEmpty)
+            _ = await redis.outcome("SET", "c:user:{u_9}", "x")
+            let other = try #require(UserID("u_9"))
+            #expect(try await records.delete(other))
+        }
+    }
+
+    /// Each step of a share meets an end of it by another command.
+    @Test @LoopActor func `shares nothing that was ended while it was being shared`() async throws {
+        try await withRecords { records, _ in
+            // The owner is disabled between the look at the recipient's record and the change of it.
+            let (_, revision) = try await records.shares(with: other)
+            #expect(try await records.announceShare(of: owner, with: other) == .done)
+            try await records.disable(owner, reason: "test")
+            _ = try await records.endSharing(of: owner)
+            var shares = UserRecord.Shares()
+            shares.folders = [try folder()]
+            #expect(try await records.setShares(shares, with: other, revision: revision) == .changed)
+            #expect(try await shared(records).isEmpty)
+            #expect(try await records.announceShare(of: owner, with: other) == .disabled)
+
+            // An end that began before a share does not forget what the share announces.
+            let fourth = try #require(UserID("u_4"))
+            let entry = try await records.recipients(of: fourth)
+            try await share(records, try folder("photos/u_4/", of: fourth))
+            #expect(entry.isEmpty)
+            #expect(try await records.recipients(of: fourth).map(\.user) == [other])
+        }
+    }
+
+    @Test @LoopActor func `two at once keep both`() async throws {
+        try await withRecords { records, _ in
+            async let first: Void = share(records, try folder("photos/u_1/a/"))
+            async let second: Void = share(records, try folder("photos/u_1/b/"))
+            _ = try await (first, second)
+            #expect(Set(try await shared(records).map(\.prefix)) == ["photos/u_1/a/", "photos/u_1/b/"])
+        }
+    }
+
+    @Test @LoopActor func `refuses what could not be opened, and leaves the records alone`() async throws {
+        try await withRecords { records, redis in
+            func refusal(
+                _ folder: SharedFolder, with user: UserID? = nil, _ settings: Settings? = nil
+            ) async -> ShareRefusal? {
+                do throws(ShareRefusal) {
+                    try await share(records, folder, with: user, settings)
+                    return nil
+                } catch { return error }
+            }
+            #expect(await refusal(try folder(), with: owner) == .sameUser)
+            #expect(
+                await refusal(try folder("photos/u_10/"))
+                    == .place(folders: ["metadata/u_1/", "photos/u_1/", "thumbnails/u_1/"]))
+            #expect(await refusal(try folder(for: 0)) == .tooShort(until: time))
+            let strict = try Self.settings(#"entitlements: {withoutRecord: "refuse"}"#)
+            #expect(await refusal(try folder(), strict) == .recipientUnknown)
+            let uploads = try Self.settings(#"tiers: {free: {scope: "upload"}}"#)
+            #expect(await refusal(try folder(), uploads) == .unread(tiers: ["free"]))
+            let long = (1...6).map { _ in UUID().uuidString }.joined()
+            #expect(await refusal(try folder("photos/u_1/\(long)/")) == .tooLarge(tier: "free"))
+            #expect(await redis.outcome("KEYS", "*") == .success(.array([])))
+            for number in 3...6 {
+                let user = try #require(UserID("u_\(number)"))
+                try await share(records, try folder("photos/\(user.text)/", of: user))
+            }
+            #expect(await refusal(try folder()) == .tooManyOwners)
+            try await records.disable(other, reason: "test")
+            let third = try #require(UserID("u_3"))
+            #expect(await refusal(try folder("photos/u_3/b/", of: third)) == .recipientDisabled)
+        }
+    }
+}
