@@ -36,6 +36,19 @@ import Testing
                     expiration: end, region: "eu-central-1", bucket: "photos"))
     }
 
+    @Test func `tells what others share, and refuses what is no folder of a user's`() async throws {
+        var body = credentials
+        body.shared = [.init(prefix: "photos/u_2/a/", owner: "u_2", until: end)]
+        let vended = try await CloakroomClient.test(ScriptedHTTP(json(body))).vendCredentials()
+        #expect(vended.shared == [.init(prefix: "photos/u_2/a/", owner: "u_2", until: end)])
+        for (prefix, owner) in [("photos/u_2/a", "u_2"), ("photos/../u_2/", "u_2"), ("photos/u_2/", "u/2")] {
+            body.shared = [.init(prefix: prefix, owner: owner, until: end)]
+            let client = try CloakroomClient.test(ScriptedHTTP(json(body)))
+            let error = await #expect(throws: CloakroomError.self) { try await client.vendCredentials() }
+            #expect(error?.code == .invalidResponse)
+        }
+    }
+
     @Test func `requests less, in the body`() async throws {
         let http = ScriptedHTTP(json(credentials))
         _ = try await CloakroomClient.test(http).vendCredentials(scope: "read", lifetime: .seconds(900))

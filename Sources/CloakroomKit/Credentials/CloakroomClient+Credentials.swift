@@ -22,7 +22,8 @@ extension CloakroomClient: TimekeepingVendor {
         return try VendedCredentials(
             accessKeyID: body.credentials.accessKeyId, secretAccessKey: Secret(body.credentials.secretAccessKey),
             sessionToken: Secret(body.credentials.sessionToken), expiration: body.credentials.expiration,
-            region: body.region, bucket: body.bucket, userID: body.userId, prefixes: body.prefixes
+            region: body.region, bucket: body.bucket, userID: body.userId, prefixes: body.prefixes,
+            shared: (body.shared ?? []).map { .init(prefix: $0.prefix, owner: $0.owner, until: $0.until) }
         ).checked()
     }
 

@@ -18,6 +18,12 @@ extension VendedCredentials {
             throw CloakroomError(
                 .invalidResponse, "The credentials came with a prefix that no key may begin with: check the worker.")
         }
+        guard shared.count <= Self.maximumPrefixCount,
+            shared.allSatisfy({ Self.isPrefix($0.prefix) && Self.isUserID($0.owner) })
+        else {
+            throw CloakroomError(
+                .invalidResponse, "The credentials came with a shared folder that is none: check the worker.")
+        }
         return self
     }
 

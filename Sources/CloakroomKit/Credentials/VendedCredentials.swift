@@ -16,24 +16,46 @@ public struct VendedCredentials: Sendable, Equatable {
     /// Where they open objects, each ending in `/`, by the folder's name in the worker's settings, such as `photos` and
     /// `photos/u_1/`; `nil` from workers that do not send them. ``PhotoLayout/init(vended:userID:)`` reads them.
     public let prefixes: [String: String]?
+    /// What they read and list of other users' folders besides.
+    public let shared: [SharedFolder]
+
+    /// A folder that another user shares.
+    public struct SharedFolder: Sendable, Hashable, Codable {
+        /// What the keys of its objects begin with; ends in `/`.
+        public let prefix: String
+        /// The other user's identifier with the service.
+        public let owner: String
+        /// It is shared no longer than this.
+        public let until: Date
+
+        public init(prefix: String, owner: String, until: Date) {
+            self.prefix = prefix
+            self.owner = owner
+            self.until = until
+        }
+    }
 
     /// For a ``CredentialVendor`` of the app's own.
     ///
     /// - Parameters:
     ///   - userID: 1 to 64 of `A–Z a–z 0–9 _ -`.
     ///   - prefixes: at most 100, each ending in `/`, without empty components, `.` or `..`, and at most 1,024 bytes long.
+    ///   - shared: at most 100, with prefixes of the same kind.
     public init(
         accessKeyID: String, secretAccessKey: String, sessionToken: String, expiration: Date, region: String,
-        bucket: String, userID: String? = nil, prefixes: [String: String]? = nil
+        bucket: String, userID: String? = nil, prefixes: [String: String]? = nil,
+        shared: [SharedFolder] = []
     ) {
         self.init(
             accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(sessionToken),
-            expiration: expiration, region: region, bucket: bucket, userID: userID, prefixes: prefixes)
+            expiration: expiration, region: region, bucket: bucket, userID: userID, prefixes: prefixes,
+            shared: shared)
     }
 
     package init(
         accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date, region: String,
-        bucket: String, userID: String? = nil, prefixes: [String: String]? = nil
+        bucket: String, userID: String? = nil, prefixes: [String: String]? = nil,
+        shared: [SharedFolder] = []
     ) {
         credentials = Credentials(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
@@ -43,6 +65,7 @@ public struct VendedCredentials: Sendable, Equatable {
         self.expiration = expiration
         self.userID = userID
         self.prefixes = prefixes
+        self.shared = shared
     }
 
     public var accessKeyID: String { credentials.accessKeyID }

@@ -46,11 +46,14 @@ import Testing
         #expect(await vendor.requests == (accessKeyID == "ASIA7" ? 1 : 0))
     }
 
-    @Test func `a restart keeps the user and the prefixes, and reads records that have neither`() async throws {
+    @Test func `a restart keeps the user, the prefixes and what is shared, and reads records that have none of it`()
+        async throws
+    {
         let expiration = fake.time(in: .seconds(3600))
         let named = VendedCredentials(
             accessKeyID: "ASIA0", secretAccessKey: "s", sessionToken: "t", expiration: expiration, region: "r",
-            bucket: "b", userID: "u_1", prefixes: ["photos": "photos/u_1/"])
+            bucket: "b", userID: "u_1", prefixes: ["photos": "photos/u_1/"],
+            shared: [.init(prefix: "photos/u_2/a/", owner: "u_2", until: expiration)])
         let store = MemoryStore()
         #expect(try await provider(ScriptedVendor { _ in named }, store).credentials() == named)
         await fake.settle()
@@ -60,9 +63,11 @@ import Testing
         var record = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
         record["userID"] = nil
         record["prefixes"] = nil
+        record["shared"] = nil
         let earlier = MemoryStore(StoredCredentials(bytes: try JSONSerialization.data(withJSONObject: record)))
         let resumed = try await provider(vendor(from: 7), earlier).credentials()
         #expect(resumed.accessKeyID == "ASIA0" && resumed.userID == nil && resumed.prefixes == nil)
+        #expect(resumed.shared.isEmpty)
     }
 
     @Test func `a restart does not make the old ones younger`() async throws {

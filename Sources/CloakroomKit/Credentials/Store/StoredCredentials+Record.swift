@@ -14,9 +14,10 @@ extension StoredCredentials {
         let expiration: Date
         let region: String
         let bucket: String
-        // Records of earlier versions have neither.
+        // Records of earlier versions have none of these.
         let userID: String?
         let prefixes: [String: String]?
+        let shared: [VendedCredentials.SharedFolder]?
         let received: Date
         let serverTime: ServerTime
     }
@@ -32,7 +33,7 @@ extension StoredCredentials {
                     version: Record.version, accessKeyID: vended.accessKeyID,
                     secretAccessKey: vended.revealSecretAccessKey(), sessionToken: vended.revealSessionToken(),
                     expiration: vended.expiration, region: vended.region, bucket: vended.bucket,
-                    userID: vended.userID, prefixes: vended.prefixes,
+                    userID: vended.userID, prefixes: vended.prefixes, shared: vended.shared,
                     received: held.received, serverTime: held.serverTime)))
     }
 
@@ -45,7 +46,7 @@ extension StoredCredentials {
         let vended = VendedCredentials(
             accessKeyID: record.accessKeyID, secretAccessKey: Secret(record.secretAccessKey),
             sessionToken: Secret(record.sessionToken), expiration: record.expiration, region: record.region,
-            bucket: record.bucket, userID: record.userID, prefixes: record.prefixes)
+            bucket: record.bucket, userID: record.userID, prefixes: record.prefixes, shared: record.shared ?? [])
         guard let vended = try? vended.checked() else { return nil }
         let held = HeldCredentials(vended, received: record.received, serverTime: serverTime)
         switch held.freshness(at: reading) {
