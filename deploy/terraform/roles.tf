@@ -11,7 +11,8 @@ locals {
   worker_policy   = jsonencode(merge(local.worker_document, { Statement = local.worker_statements }))
   revoker_policy  = replace(local.policies["revoker-policy.json"], "SESSION_ROLE_ARN", aws_iam_role.session.arn)
   worker_trust    = local.policies[var.worker == "irsa" ? "worker-trust-irsa.json" : "worker-trust-service.json"]
-  session_trust   = replace(local.policies["session-role-trust.json"], "WORKER_ARN", coalesce(local.worker_arn, "nobody"))
+  trust_file      = var.sharing ? "session-role-trust-sharing.json" : "session-role-trust.json"
+  session_trust   = replace(local.policies[local.trust_file], "WORKER_ARN", coalesce(local.worker_arn, "nobody"))
   release_policy  = local.policies[var.release_mode == "tag" ? "release-tag-policy.json" : "release-policy.json"]
   session_folders = local.policies["session-role-policy.json"]
 }
@@ -88,6 +89,14 @@ resource "aws_iam_role_policy" "session" {
   name   = "users-folders"
   role   = aws_iam_role.session.id
   policy = local.session_folders
+}
+
+# What other users share, by tags of the session.
+resource "aws_iam_role_policy" "session_sharing" {
+  count  = var.sharing ? 1 : 0
+  name   = "shared-folders"
+  role   = aws_iam_role.session.id
+  policy = local.policies["sharing-policy.json"]
 }
 
 resource "aws_iam_role_policy" "session_kms" {

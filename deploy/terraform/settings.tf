@@ -7,6 +7,7 @@ locals {
     vending = merge(
       { roleARN = aws_iam_role.session.arn, prefixes = var.folders },
       { for key in compact([var.kms_key_arn]) : "kmsKeyARNs" => [key] },
+      { for sharing in var.sharing ? [true] : [] : "sharing" => sharing },
     )
     uploads = merge(
       { keyPrefix = var.key_prefix, lifetimeSeconds = var.upload_lifetime_seconds },

@@ -246,6 +246,12 @@ variable "worker_role_name" {
   default     = null
 }
 
+variable "sharing" {
+  description = "Whether users can be let read folders of others (vending.sharing); the session role is let do so, by tags."
+  type        = bool
+  default     = false
+}
+
 variable "doctor" {
   description = "Whether the worker's role may do what `cloakroom doctor` does besides, which runs where a worker runs."
   type        = bool

@@ -22,6 +22,7 @@ PLACES = {
     "doctor-policy": "role cloakroom-worker cloakroom-doctor",
     "revoker-policy": "policy cloakroom-revoker",
     "validate-policy": "policy cloakroom-validate",
+    "sharing-policy": "role cloakroom-app shared-folders",
     "kms-policy": "role cloakroom-app cloakroom-kms",
     "deny-user": "role cloakroom-app deny-users",
     "deny-older-sessions": "role cloakroom-app deny-older-sessions",
@@ -55,7 +56,8 @@ def policies():
             trust = "worker-trust-irsa" if run == "irsa" else "worker-trust-service"
             expected["role cloakroom-worker"] = [3600, documents.policy(trust, words)]
             seen.add(trust)
-        expected["role cloakroom-app"] = [3600, documents.policy("session-role-trust", words)]
+        session_trust = f"session-role-trust{'-sharing' if samples.RUNS[run].get('Sharing') else ''}"
+        expected["role cloakroom-app"] = [3600, documents.policy(session_trust, words)]
         bucket = documents.policy("bucket-policy", words)
         if "distribution" in found:
             bucket["Statement"] += documents.policy("bucket-policy-cdn", words)["Statement"]
@@ -64,7 +66,7 @@ def policies():
                 bucket["Statement"] += documents.policy("bucket-policy-cdn-chats", words)["Statement"]
                 seen.add("bucket-policy-cdn-chats")
         expected[f"bucket {words['BUCKET']} policy"] = bucket
-        seen |= {"session-role-trust", "bucket-policy"}
+        seen |= {session_trust, "bucket-policy"}
         faults += [f"{run}: {fault}" for fault in differences(expected, {key: found.get(key) for key in expected})]
     unseen = {path.stem for path in documents.FOLDER.glob("*.json")} - seen
     return faults + [f"{name}.json has come to no place" for name in sorted(unseen)]

@@ -26,6 +26,7 @@ RUNS = {
         "KeyPrefix": "new/",
         "RenewalKeyPrefix": "new/",
         "Worker": "ecs",
+        "Sharing": "true",
         "Doctor": "false",
         "LifecyclePrefix": "",
         "ExpiresUserFolders": "true",

@@ -78,6 +78,7 @@ run "everything" {
     key_prefix             = "new/"
     renewal_key_prefix     = "new/"
     worker                 = "ecs"
+    sharing                = true
     doctor                 = false
     lifecycle_prefixes     = [""]
     expires_user_folders   = true
