@@ -15,6 +15,7 @@ import kit
 import load
 import measure
 import model
+import mutation
 import operations
 import preflights
 import renewals
@@ -74,11 +75,15 @@ class Bench:
         self.notes = []
         self.costs = None                               # of the file that --save-costs writes
         self.counter = None if smoke or only in (
-            "instructions", "tiers", "retention", "costs", "model") else self._try(load.counter, counter)
+            "instructions", "tiers", "retention", "costs", "model", "mutation") else self._try(load.counter, counter)
 
     def run(self):
         if self._wants("vend_rs256"):
             self.scenarios += self._try(rs256_scenarios, self.parts) or []
+        if self._wants("mutation"):
+            self._try(self._mutation)
+        if self.only == "mutation":
+            return
         if self.only == "tiers":
             self._tiers()
             return
@@ -158,6 +163,11 @@ class Bench:
             self.faults.append(str(fault))
             print(f"fault: {fault}", file=sys.stderr, flush=True)
             return None
+
+    def _mutation(self):
+        share, note = mutation.survived()
+        self.values["mutation_survived_share"] = share
+        self.notes.append(note)
 
     def _failover(self):
         gap, lost = failover.gaps(self.parts, self.canned, self.failovers)

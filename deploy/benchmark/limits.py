@@ -88,6 +88,7 @@ LIMITS = [
     ("requests_lost_in_package_upgrade", "≤", 0, "operations"),
     ("systemd_exposure_max", "≤", 1.6, "operations"),
     ("status_ms_p99", "≤", 20, "operations"),
+    ("mutation_survived_share", "≤", 0.05, "mutation"),
     # Measured when this counter was written (18,206, 59,486, 205,241 and 111,263: the medians of three runs), and 3 %.
     ("healthz_instructions", "≤", 18_750, "instructions"),
     ("vend_cached_instructions", "≤", 56_200, "instructions"),
