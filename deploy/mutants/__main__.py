@@ -2,10 +2,13 @@
 
 import argparse
 import concurrent.futures
+import fcntl
 import json
 import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -17,6 +20,7 @@ from tree import Tree
 
 # Some do not compile; of those that do, the first ones are used.
 _SPARE = 1.35
+_LONG = 12  # seconds of a suite
 
 
 class _Parser(argparse.ArgumentParser):
@@ -33,6 +37,7 @@ def _parsed(words):
     parser.add_argument("--goal", type=float, default=0.05)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--leave-out", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--package", type=pathlib.Path, required=True)
@@ -75,10 +80,9 @@ class Campaign:
             raise WrongInput(f"git {' '.join(words)}: {done.stderr.strip()}")
         return done.stdout.strip()
 
-    def draw(self):
-        self.tree.copy(self.commit)
-        files = self.tree.files(self.map)
-        every = mutants.find(mutants.finder(self.state), self.tree.folder, files, self.map)
+    def draw(self, tree):
+        tree.copy(self.commit)
+        every = mutants.find(mutants.finder(self.state), tree.folder, tree.files(self.map), self.map)
         self.places = len(every)
         # Those known to be equivalent are drawn besides.
         self.drawn = mutants.draw(every, self.given.seed, round(self.given.count * _SPARE) + 2)
@@ -122,20 +126,23 @@ class Campaign:
     def run(self):
         self.tests = Tests(self.tree.programs, self.map)
         self.reach = Reach(self.folder / "reach.json")
-        early = [each for each in self.tests.suites() if each not in self.map.later]
+        early = [each for each in self.tests.suites() if each not in (*self.map.later, *self.given.leave_out)]
         log = self.folder / "results.jsonl"
         self.results = {}
         if log.exists():
             for each in map(json.loads, log.read_text().splitlines()):
                 self.results.setdefault(each["key"], {})[each["stage"]] = each
-        stages = [("early", early)] + [(module, [module]) for module in self.map.later if not self.given.quick]
+        # What takes long runs against what all else lets live.
+        stages = [("early", early, lambda seconds: seconds < _LONG), ("long", early, lambda seconds: seconds >= _LONG)]
+        stages += [(module, [module], lambda seconds: True) for module in self.map.later
+                   if not self.given.quick and module not in self.given.leave_out]
         try:
-            for stage, modules in stages:
+            for stage, modules, takes in stages:
                 left = [each for each in self.judged if not self.equivalents.reason(each) and not self._killed(each)]
                 waiting = [each for each in left if stage not in self.results.get(each.key, {})]
                 if waiting:
                     self.record(modules)
-                    self._stage(stage, modules, waiting, log)
+                    self._stage(stage, modules, takes, waiting, log)
         except KeyboardInterrupt:
             self.tests.stop()
             raise
@@ -143,7 +150,7 @@ class Campaign:
     def _killed(self, mutant):
         return next((each["by"] for each in self.results.get(mutant.key, {}).values() if each["by"]), None)
 
-    def _stage(self, stage, modules, waiting, log):
+    def _stage(self, stage, modules, takes, waiting, log):
         _say(f"{stage}: {len(waiting)} mutants")
         began = time.monotonic()
         alone = any(self.map.width.get(module) == 1 for module in modules)
@@ -151,7 +158,8 @@ class Campaign:
 
         def judge(mutant):
             own = [each for each in self.map.tests(mutant.file) if each in modules]
-            by, seconds = verdict(mutant, self.tests, self.reach, own + [each for each in modules if each not in own], _say)
+            by, seconds = verdict(mutant, self.tests, self.reach, own + [each for each in modules if each not in own], takes,
+                                  _say)
             return {"key": mutant.key, "number": mutant.number, "place": mutant.place, "change": mutant.change, "stage": stage, "by": by,
                     "reached": any(each.partition(".")[0] in modules for each in self.reach.of(mutant.number)),
                     "seconds": round(seconds, 1)}
@@ -190,8 +198,8 @@ class Campaign:
                 reached = any(each["reached"] for each in results)
                 outcomes.append((mutant, "survived", "tests reach it" if reached else "no test reaches it"))
         failing = [f"{name}: fails without a mutant: {each['failure']}" for name, each in self.reach.suites.items() if each["failure"]]
-        if self.given.quick and self.map.later:
-            failing.append(f"the tests of {', '.join(self.map.later)}: --quick")
+        failing += [f"the tests of {module}: --quick" for module in self.map.later if self.given.quick]
+        failing += [f"the tests of {module}: what they need is not here, or --leave-out" for module in self.given.leave_out]
         return report.summary(
             {"commit": self.commit, "seed": self.given.seed, "count": self.given.count, "folder": self.given.folder,
              "goal": self.given.goal, "minutes": round(seconds / 60, 1), "left_out": failing}, outcomes)
@@ -213,11 +221,18 @@ def _progress(what, began, share):
 def main(words):
     given = _parsed(words)
     campaign = Campaign(given)
-    campaign.draw()
     if given.list:
+        with tempfile.TemporaryDirectory(prefix="cloakroom-mutation.") as folder:
+            campaign.draw(Tree(given.package, pathlib.Path(folder), given.jobs))
         for mutant in campaign.drawn[:given.count]:
             print(f"{mutant.place}: {mutant.kind}: {mutant.change}")
         return 0
+    lock = (campaign.state / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise WrongInput(f"another deploy/mutation runs in {campaign.state}") from None
+    campaign.draw(campaign.tree)
     campaign.build()
     campaign.run()
     result = campaign.report()
@@ -228,7 +243,13 @@ def main(words):
     return 0 if result["survived_share"] is None or result["survived_share"] <= given.goal else 1
 
 
+def _stop(*_):
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     try:
         sys.exit(main(sys.argv[1:]))
     except WrongInput as error:

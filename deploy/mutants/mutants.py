@@ -1,10 +1,10 @@
 """Which mutants there are: the map of folders and tests, the places found, the draw, and those known to change nothing."""
 
+import collections
 import dataclasses
 import hashlib
 import json
 import pathlib
-import random
 import subprocess
 
 KINDS = ("bound", "comparison", "condition", "constant", "guard", "logic", "result", "statement")
@@ -104,20 +104,24 @@ def find(program, tree, files, mutated):
 
 
 def draw(every, seed, count):
-    """So many mutants, each kind in its turn as long as there are some; none within another."""
-    chance = random.Random(seed)
-    heaps = {kind: [each for each in every if each.kind == kind] for kind in KINDS}
-    for heap in heaps.values():
-        chance.shuffle(heap)
-    drawn, taken = [], {}
+    """So many mutants, each kind in its turn as long as there are some; none within another.
+
+    Their order is that of digests: where code is added or removed, all other mutants keep their places.
+    """
+    seen, order = collections.Counter(), {}
+    for mutant in every:
+        identity = mutant.file, mutant.kind, mutant.source, mutant.was, mutant.became
+        seen[identity] += 1
+        order[id(mutant)] = hashlib.sha256(repr((seed, identity, seen[identity])).encode()).digest()
+    heaps = {kind: sorted((each for each in every if each.kind == kind), key=lambda each: order[id(each)]) for kind in KINDS}
+    drawn, taken = [], collections.defaultdict(list)
     while len(drawn) < count and any(heaps.values()):
-        for kind in [each for each in KINDS if heaps[each]]:
-            while heaps[kind]:
-                mutant = heaps[kind].pop()
+        for heap in heaps.values():
+            while heap:
+                mutant = heap.pop()
                 start, end = mutant.span
-                spans = taken.setdefault(mutant.file, [])
-                if all(end <= other[0] or start >= other[1] for other in spans):
-                    spans.append((start, end))
+                if all(end <= other[0] or start >= other[1] for other in taken[mutant.file]):
+                    taken[mutant.file].append((start, end))
                     drawn.append(mutant)
                     break
     drawn = drawn[:count]

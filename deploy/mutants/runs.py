@@ -153,17 +153,19 @@ class Reach:
         return sum(self.suites[each]["seconds"] for each in suites)
 
 
-def verdict(mutant, tests, reach, order, say_if_unsure):
+def verdict(mutant, tests, reach, order, takes, say_if_unsure):
     """Runs the suites that reach a mutant, those of its own tests first, the short before the long. A failure counts when it
     comes twice.
 
     - order: modules of tests.
+    - takes: whether a suite that takes so many seconds is to run.
     - Returns: what ended it, or None when it lives; and how long it took.
     """
     spent = 0.0
     reaching = reach.of(mutant.number)
     for module in order:
-        suites = sorted((each for each in reaching if each.startswith(module + ".")), key=lambda each: reach.suites[each]["seconds"])
+        suites = sorted((each for each in reaching if each.startswith(module + ".") and takes(reach.suites[each]["seconds"])),
+                        key=lambda each: reach.suites[each]["seconds"])
         for part in _parts(suites, reach):
             limit = 3 * reach.seconds(part) + 20
             run = tests.run(part, limit, mutant.number)
