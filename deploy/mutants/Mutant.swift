@@ -14,7 +14,11 @@ enum Mutant {
         open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     }
     // Two threads may both note the same mutant: then its line stands there twice.
-    private nonisolated(unsafe) static let reached = UnsafeMutablePointer<Bool>.allocate(capacity: 1 << 16)
+    private nonisolated(unsafe) static let reached = {
+        let reached = UnsafeMutablePointer<Bool>.allocate(capacity: 1 << 16)
+        reached.initialize(repeating: false, count: 1 << 16)
+        return reached
+    }()
 
     static func isOn(_ number: Int) -> Bool {
         if let record, !reached[number] {

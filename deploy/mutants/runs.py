@@ -33,7 +33,8 @@ class Tests:
     def __init__(self, programs, mutated):
         self._program = next(programs.glob("*.xctest"))
         self._mutated = mutated
-        self.running = set()
+        self._running = set()
+        self._is_stopped = False
         self._environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", NO_COLOR="1", CLOAKROOM_WORKER=str(programs / "cloakroom"),
                                  CLOAKROOM_SAMPLE=str(programs / "cloakroom-sample"))
 
@@ -51,6 +52,8 @@ class Tests:
 
     def run(self, suites, limit, mutant=0, record=None):
         """Runs suites of one module until the first failure, at most so many seconds."""
+        if self._is_stopped:
+            raise KeyboardInterrupt
         module = suites[0].partition(".")[0]
         width = self._mutated.width.get(module, 16)
         scratch = tempfile.mkdtemp(prefix="cloakroom-mutant.")
@@ -64,7 +67,7 @@ class Tests:
         process = subprocess.Popen([*command, *(["--no-parallel"] if width == 1 else [])], env=environment, text=True,
                                    errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    start_new_session=True, preexec_fn=_limits)
-        self.running.add(process.pid)
+        self._running.add(process.pid)
         late = threading.Event()
 
         def stop():
@@ -87,9 +90,11 @@ class Tests:
             _kill(process.pid)
             process.stdout.close()
             process.wait()
-            self.running.discard(process.pid)
+            self._running.discard(process.pid)
             _kill_descendants(scratch)
             shutil.rmtree(scratch, ignore_errors=True)
+        if self._is_stopped:
+            raise KeyboardInterrupt
         seconds = time.monotonic() - began
         if failure is None and late.is_set():
             return Run(f"no end within {limit:.0f} s", seconds, timed_out=True)
@@ -98,7 +103,9 @@ class Tests:
         return Run(failure, seconds)
 
     def stop(self):
-        for pid in list(self.running):
+        """Ends what runs; nothing runs after that."""
+        self._is_stopped = True
+        for pid in list(self._running):
             _kill(pid)
 
 
