@@ -59,7 +59,7 @@ class Campaign:
         if given.folder:
             within = given.folder.rstrip("/")
             self.map = Map(**{**vars(self.map), "folders": {
-                **{each: tests for each, tests in self.map.folders.items() if each == within or each.startswith(within + "/")},
+                **{each: tests for each, tests in self.map.folders.items() if f"{each}/".startswith(within + "/")},
                 **({within: self.map.tests(within + "/")} if self.map.folder(within + "/") else {})}})
             if not self.map.folders:
                 raise WrongInput(f"--folder {given.folder}: {given.map} has no such folder")
@@ -68,7 +68,9 @@ class Campaign:
             _say("what is not committed is not measured")
         self.equivalents = Equivalents(given.map.with_name("equivalent.json"))
         self.state = given.state / "mutation"
-        name = f"{self.commit[:12]}-seed-{given.seed}-count-{given.count}" + given.folder.rstrip("/").replace("/", "-").join("-" * bool(given.folder))
+        name = f"{self.commit[:12]}-seed-{given.seed}-count-{given.count}"
+        if given.folder:
+            name += "-" + given.folder.rstrip("/").replace("/", "-")
         self.folder = self.state / "campaigns" / name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.tree = Tree(given.package, self.state, given.jobs)
@@ -132,10 +134,10 @@ class Campaign:
         if log.exists():
             for each in map(json.loads, log.read_text().splitlines()):
                 self.results.setdefault(each["key"], {})[each["stage"]] = each
+        later = [each for each in self.map.later if not self.given.quick and each not in self.given.leave_out]
         # What takes long runs against what all else lets live.
-        stages = [("early", early, lambda seconds: seconds < _LONG), ("long", early, lambda seconds: seconds >= _LONG)]
-        stages += [(module, [module], lambda seconds: True) for module in self.map.later
-                   if not self.given.quick and module not in self.given.leave_out]
+        stages = [("early", early, lambda seconds: seconds < _LONG), *((each, [each], lambda _: True) for each in later),
+                  ("long", early, lambda seconds: seconds >= _LONG)]
         try:
             for stage, modules, takes in stages:
                 left = [each for each in self.judged if not self.equivalents.reason(each) and not self._killed(each)]
@@ -160,9 +162,9 @@ class Campaign:
             own = [each for each in self.map.tests(mutant.file) if each in modules]
             by, seconds = verdict(mutant, self.tests, self.reach, own + [each for each in modules if each not in own], takes,
                                   _say)
-            return {"key": mutant.key, "number": mutant.number, "place": mutant.place, "change": mutant.change, "stage": stage, "by": by,
-                    "reached": any(each.partition(".")[0] in modules for each in self.reach.of(mutant.number)),
-                    "seconds": round(seconds, 1)}
+            return {"key": mutant.key, "number": mutant.number, "place": mutant.place, "change": mutant.change,
+                    "stage": stage, "by": by, "seconds": round(seconds, 1),
+                    "reached": any(each.partition(".")[0] in modules for each in self.reach.of(mutant.number))}
 
         with concurrent.futures.ThreadPoolExecutor(1 if alone else self.given.jobs) as pool, log.open("a") as file:
             futures = [pool.submit(judge, mutant) for mutant in waiting]
@@ -197,7 +199,8 @@ class Campaign:
             else:
                 reached = any(each["reached"] for each in results)
                 outcomes.append((mutant, "survived", "tests reach it" if reached else "no test reaches it"))
-        failing = [f"{name}: fails without a mutant: {each['failure']}" for name, each in self.reach.suites.items() if each["failure"]]
+        failing = [f"{name}: fails without a mutant: {each['failure']}"
+                   for name, each in self.reach.suites.items() if each["failure"]]
         failing += [f"the tests of {module}: --quick" for module in self.map.later if self.given.quick]
         failing += [f"the tests of {module}: what they need is not here, or --leave-out" for module in self.given.leave_out]
         return report.summary(

@@ -88,7 +88,8 @@ def finder(folder):
     info = subprocess.run(["swiftc", "-print-target-info"], check=True, capture_output=True, text=True).stdout
     host = pathlib.Path(json.loads(info)["paths"]["runtimeResourcePath"]) / "host"
     libraries = [f"-l{each}" for each in ("SwiftParser", "SwiftSyntax", "SwiftOperators")]
-    command = ["swiftc", "-O", "-I", host, "-L", host, *libraries, "-Xlinker", "-rpath", "-Xlinker", host, source, "-o", program]
+    command = ["swiftc", "-O", "-I", host, "-L", host, *libraries, "-Xlinker", "-rpath", "-Xlinker", host, source,
+               "-o", program]
     built = subprocess.run(command, capture_output=True, text=True)
     if built.returncode:
         raise WrongInput(f"the toolchain's SwiftSyntax cannot be used:\n{built.stderr}")
@@ -113,7 +114,8 @@ def draw(every, seed, count):
         identity = mutant.file, mutant.kind, mutant.source, mutant.was, mutant.became
         seen[identity] += 1
         order[id(mutant)] = hashlib.sha256(repr((seed, identity, seen[identity])).encode()).digest()
-    heaps = {kind: sorted((each for each in every if each.kind == kind), key=lambda each: order[id(each)]) for kind in KINDS}
+    heaps = {kind: sorted((each for each in every if each.kind == kind), key=lambda each: order[id(each)])
+             for kind in KINDS}
     drawn, taken = [], collections.defaultdict(list)
     while len(drawn) < count and any(heaps.values()):
         for heap in heaps.values():

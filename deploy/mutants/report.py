@@ -25,11 +25,11 @@ def summary(campaign, outcomes):
     judged = total["killed"] + total["survived"]
     return {**campaign, "mutants": judged, **{each: total[each] for each in OUTCOMES},
             "survived_share": round(total["survived"] / judged, 4) if judged else None,
-            "kinds": counts(lambda mutant: mutant.kind), "folders": counts(lambda mutant: campaign_folder(mutant)),
+            "kinds": counts(lambda mutant: mutant.kind), "folders": counts(_folder),
             "survivors": named("survived"), "equivalents": named("equivalent")}
 
 
-def campaign_folder(mutant):
+def _folder(mutant):
     return "/".join(mutant.file.split("/")[:3]) if mutant.file.count("/") > 2 else mutant.file.rpartition("/")[0]
 
 

@@ -35,8 +35,9 @@ class Tests:
         self._mutated = mutated
         self._running = set()
         self._is_stopped = False
-        self._environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", NO_COLOR="1", CLOAKROOM_WORKER=str(programs / "cloakroom"),
-                                 CLOAKROOM_SAMPLE=str(programs / "cloakroom-sample"))
+        self._environment = dict(
+            os.environ, SWIFT_BACKTRACE="enable=no", NO_COLOR="1", CLOAKROOM_WORKER=str(programs / "cloakroom"),
+            CLOAKROOM_SAMPLE=str(programs / "cloakroom-sample"))
 
     def suites(self):
         """By the module they are in; a test without a suite is one of its own."""
@@ -62,7 +63,8 @@ class Tests:
         if record:
             environment["CLOAKROOM_MUTANT_RECORD"] = str(record)
         names = "|".join(re.escape(each).replace("/", r"\/") for each in suites)
-        command = ["nice", "-n", "15", self._program, "--testing-library", "swift-testing", "--filter", f"^({names})(\\/|$)"]
+        command = ["nice", "-n", "15", self._program, "--testing-library", "swift-testing",
+                   "--filter", f"^({names})(\\/|$)"]
         began = time.monotonic()
         process = subprocess.Popen([*command, *(["--no-parallel"] if width == 1 else [])], env=environment, text=True,
                                    errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

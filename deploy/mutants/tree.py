@@ -28,7 +28,7 @@ class Tree:
         self._jobs = jobs
 
     def copy(self, commit):
-        """The package as it was committed. Files that are the same stay as they are, so what was built of them is used again."""
+        """The package as it was committed. Files that are the same stay: what was built of them is used again."""
         packed = subprocess.run(["git", "archive", commit], cwd=self.package, check=True, capture_output=True).stdout
         there = set()
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -53,7 +53,7 @@ class Tree:
         return sorted(each for each in paths if mutated.has(each) and not each.endswith("/Mutant.swift"))
 
     def mutate(self, drawn, originals, mutated):
-        """Writes each file with its mutants; `originals` keeps the bytes of those that had some. Every module has the switch."""
+        """Writes each file with its mutants, and the switch; `originals` keeps the bytes of those that had some."""
         switch = pathlib.Path(__file__).with_name("Mutant.swift").read_bytes()
         for folder in mutated.folders:
             # A module is a folder below Sources, whatever folders it has.
@@ -73,13 +73,17 @@ class Tree:
             _write(path, b"".join([*text, original[at:]]))
 
     def build(self, drawn, mutated, say):
-        """Builds the tests with all mutants in them. Those that the compiler refuses are taken out; their numbers are returned."""
+        """Builds the tests with all mutants in them.
+
+        - Returns: the numbers of those that the compiler refuses, which were taken out.
+        """
         originals, invalid = {}, set()
         # Without it SwiftPM looks for tests of XCTest in an index, which takes time to write.
         _write(self.folder / "Tests/XCTMain.swift", _MAIN)
         while True:
             self.mutate([each for each in drawn if each.number not in invalid], originals, mutated)
-            command = self._swift_build("--build-tests", "-j", str(self._jobs), "-debug-info-format", "none", "--disable-index-store")
+            command = self._swift_build("--build-tests", "-j", str(self._jobs), "-debug-info-format", "none",
+                                        "--disable-index-store")
             with self._log.open("w") as log:
                 if subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode == 0:
                     return invalid
@@ -93,7 +97,8 @@ class Tree:
                     say(f"does not compile: {each.place}: {each.change}")
 
     def _swift_build(self, *words):
-        return ["nice", "-n", "15", "swift", "build", "--package-path", self.folder, "--scratch-path", self._build_folder, *words]
+        return ["nice", "-n", "15", "swift", "build", "--package-path", self.folder,
+                "--scratch-path", self._build_folder, *words]
 
     @property
     def programs(self):
