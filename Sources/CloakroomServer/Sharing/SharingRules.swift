@@ -26,19 +26,23 @@ package struct SharingRules: Sendable {
     package let places: [String]
     private let store: ObjectStore
     private let mostPercent: Int
+    private let requestDeadline: Duration
 
     package init(_ settings: Settings) {
         bucketARN = "arn:\(settings.vending.partition):s3:::\(settings.bucket)"
         places = settings.vending.scopes.folders
         store = settings.vending.store
         mostPercent = settings.vending.scopes.mostPercent
+        requestDeadline = settings.server.requestDeadline
     }
 
     /// Until when a folder has to be shared to be opened now.
     ///
-    /// Where conditions do not know the time, a session has to end with what it opens, and none is shorter than this.
+    /// Where conditions do not know the time, a session has to end with what it opens; none is shorter than
+    /// ``Grant/shortestLifetime``, and STS may be called as late as the request's deadline.
     package func earliestEnd(at time: Date) -> Date {
-        time.addingTimeInterval(store.conditionsKnowTime ? 0 : Double(Grant.shortestLifetime))
+        guard !store.conditionsKnowTime else { return time }
+        return time.addingTimeInterval(Double(Grant.shortestLifetime) + requestDeadline / .seconds(1))
     }
 
     /// Those that are shared still, in the order in which they get room.

@@ -51,7 +51,7 @@ enum UserShare: UserCommand {
             "\(prefix) is in no folder of \(owner): give one below \(folders.joined(separator: " or "))"
         case .tooShort(let until):
             "the store's policies do not know the time, so sessions end with what is shared, and none is shorter than "
-                + "900 s: give a time after \(until.wireText)"
+                + "15 minutes: give a time after \(until.wireText)"
         case .ownerDisabled: "\(owner) is disabled, and shares nothing"
         case .recipientDisabled: "\(recipient) is disabled, and gets nothing"
         case .recipientUnknown:
