@@ -54,4 +54,27 @@ struct BucketTests {
             try await fake.s3(transport).deleteBucket(deadline: fake.deadline())
         }
     }
+
+    @Test func `tells whose an object is, and takes no other's word for it`() async throws {
+        func owner(_ listing: String) async throws -> (String?, String?) {
+            let transport = ScriptedTransport(.xml(200, listing))
+            let owner = try await fake.s3(transport).owner(ofKey: "a b", deadline: fake.deadline())
+            return (owner, transport.requests.first?.url)
+        }
+        func listing(_ key: String, _ owner: String) -> String {
+            "<ListBucketResult><Contents><Key>\(key)</Key>\(owner)</Contents></ListBucketResult>"
+        }
+        let (own, url) = try await owner(listing("a b", "<Owner><ID>7f</ID></Owner>"))
+        #expect(own == "7f")
+        #expect(
+            url == "https://photos.s3.eu-west-1.amazonaws.com/?fetch-owner=true&list-type=2&max-keys=1&prefix=a%20b")
+        #expect(try await owner(listing("a b", "")).0 == nil)
+        #expect(try await owner(listing("a bc", "<Owner><ID>7f</ID></Owner>")).0 == nil)
+        #expect(try await owner("<ListBucketResult/>").0 == nil)
+        await #expect(throws: AWSError.self) { try await owner("<Other/>") }
+        await #expect(throws: AWSError(.refused, status: 403, code: "AccessDenied")) {
+            try await fake.s3(ScriptedTransport(.s3Error(403, "AccessDenied")))
+                .owner(ofKey: "a", deadline: fake.deadline())
+        }
+    }
 }

@@ -51,4 +51,13 @@ struct ResponseEncoderTests {
         ResponseEncoder.append(Response(status: 503), to: 1, in: &records)
         #expect(records == [7] + ResponseEncoder.records(of: Response(status: 503), to: 1))
     }
+
+    @Test(arguments: [
+        (200, "OK"), (400, "Bad Request"), (401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"),
+        (405, "Method Not Allowed"), (413, "Content Too Large"), (415, "Unsupported Media Type"),
+        (429, "Too Many Requests"), (500, "Internal Server Error"), (503, "Service Unavailable"), (418, "Status"),
+    ])
+    func `each status has its reason`(status: Int, reason: String) throws {
+        #expect(try answer(Response(status: status))?.head.hasPrefix("Status: \(status) \(reason)\r\n") == true)
+    }
 }

@@ -260,6 +260,19 @@ private struct Phone {
         #expect(phone.clock.trusted.remaining(until: nil, base: base) == nil)
     }
 
+    /// The rest of each record is that of a clock that has heard no server.
+    @Test(arguments: [("device", -1), ("shared", -1), ("run", -1), ("agreed", -1), ("heardRun", 1)])
+    func `a record that no clock can have come to is not taken for one`(member: String, value: Int) throws {
+        let clock = RetentionClock(at: .init(wall: Phone.beginning, continuous: 1, boot: "0"))
+        #expect(clock.isPossible)
+        let written = try JSONSerialization.jsonObject(with: JSONEncoder().encode(clock))
+        var record = try #require(written as? [String: Any])
+        record[member] = value
+        let read = try JSONDecoder().decode(
+            RetentionClock.self, from: JSONSerialization.data(withJSONObject: record))
+        #expect(!read.isPossible)
+    }
+
     @Test(arguments: 0..<200) func `no reading traps`(seed: Int) {
         let values: [Int64] = [.min, .min + 1, -1, 0, 1, 1000, .day, Phone.beginning, .latestTime, .max - 1, .max]
         var generator = SystemRandomNumberGenerator()

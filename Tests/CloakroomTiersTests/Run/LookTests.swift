@@ -20,11 +20,12 @@ import Testing
 
     @Test func `a week later the cold tier is listed once and a sample looked at`() async throws {
         let (device, _) = try await evicted(60)
-        device.clock.pass(days: 6.9)
+        let moment = 1.0 / 1024
+        device.clock.pass(days: 7 - moment)
         device.remote.resetRequests()
         _ = await device.store.run()
         #expect(device.remote.requestCount == 0)
-        device.clock.pass(days: 0.2)
+        device.clock.pass(days: moment)
         let report = await device.store.run()
         #expect(report.alarms.isEmpty)
         #expect(device.remote.requests(.list) == 1)

@@ -70,4 +70,9 @@ struct EventTests {
             WebhookSignature.value(of: Array(body.utf8), at: 1_800_000_000, key: key)
                 == "t=1800000000,v1=3b9abdb459a60ba55b6a9bff4573f2033b9ca60aa82a14e013fc4d0a79c61f2b")
     }
+
+    @Test(arguments: [("1700000000123-4", 1_700_000_000_123), ("7", 7), ("", 0), ("x-1", 0)])
+    func `an entry says when Redis took it`(id: String, milliseconds: Int) {
+        #expect(EventStream.Entry(id: id, text: []).milliseconds == milliseconds)
+    }
 }

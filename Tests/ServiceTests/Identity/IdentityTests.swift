@@ -188,6 +188,25 @@ struct IdentityTests {
         #expect(try subject("u_1", nil, vouched: true).provenDevice == nil)
     }
 
+    @Test @LoopActor func `subjects are the same only where everything is that credentials depend on`() throws {
+        func subject(
+            _ user: String = "u_1", device: String? = "a", tier: String? = "free", issuer: String = "i",
+            signIn: TimeInterval = 1, vouched: Bool = true
+        ) throws -> Subject {
+            Subject(
+                userID: try #require(UserID(user)), deviceID: device, tier: tier, issuer: issuer,
+                signIn: Date(timeIntervalSince1970: signIn), isDeviceVouchedFor: vouched)
+        }
+        let one = try subject()
+        // The sign-in counts in seconds.
+        #expect(try one == subject() && one == subject(signIn: 1.5))
+        let others = try [
+            subject("u_2"), subject(device: "b"), subject(device: nil), subject(tier: nil), subject(issuer: "j"),
+            subject(signIn: 2), subject(vouched: false),
+        ]
+        for other in others { #expect(one != other, "\(other.userID) \(other.deviceID ?? "-")") }
+    }
+
     @Test @LoopActor func `devices of two issuers are counted apart when they have one name`() throws {
         let user = try #require(UserID("u_1"))
         let parties = ["i", "j"].map { Subject(userID: user, deviceID: "d", tier: nil, issuer: $0).owner }

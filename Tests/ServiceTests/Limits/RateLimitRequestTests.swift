@@ -39,4 +39,22 @@ import Testing
             if number.isMultiple(of: 1000) { #expect(try request("u_1").terms === own) }
         }
     }
+
+    @Test @LoopActor func `a request counts by the terms that come with it, whatever those of the last one were`()
+        async throws
+    {
+        let limit = Settings.Limit(quota: 2, window: .seconds(3600), whenRedisIsAway: .open)
+        let limits = Settings.Limits(
+            renew: limit, renewKeys: limit, release: limit, releaseKeys: limit, vend: limit, upload: limit,
+            uploadBytes: limit, session: limit, notification: limit)
+        let limiter = RateLimiter(redis: UnreachableRedis(), keyPrefix: "c:")
+        let subject = Subject(
+            userID: try #require(UserID("u_1")), deviceID: nil, tier: nil, issuer: "https://a.example")
+        var allowed: [Bool] = []
+        for quota in [1, 1, 3, 3, 1] {
+            let terms = RateLimitPolicy(.vend, limits, quota: .init(quota))
+            allowed.append(await limiter.count(.vend, for: subject, by: terms).isAllowed)
+        }
+        #expect(allowed == [true, false, true, true, false])
+    }
 }

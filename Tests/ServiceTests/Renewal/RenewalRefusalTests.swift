@@ -160,4 +160,16 @@ struct RenewalRefusalTests {
         #expect(await renewer.renew(["b", "a"]) == .misconfigured(code: "InvalidArgument"))
         #expect(await renewer.renew(["denied", "b"]) == .misconfigured(code: "AccessDenied"))
     }
+
+    @Test @LoopActor func `takes a renewal that only the second place had for proof, too`() async throws {
+        let renewer = try Renewer.test(others: ["new/"], inFlight: 1, permissions: RenewalPermissions(test: nil)) {
+            switch $0 {
+            case "new/a": .refused(code: "InvalidArgument")
+            case "new/b": .renewed(expiration: nil)
+            default: .notFound
+            }
+        }
+        let b = RenewResult(key: "b", renewedUntil: Renewer.testTime + 86_400)
+        #expect(await renewer.renew(["new/a", "b"]) == .results([RenewResult(key: "new/a", failure: .forbidden), b]))
+    }
 }

@@ -1,0 +1,47 @@
+import CloakroomOperations
+import Foundation
+import Testing
+
+@testable import CloakroomServer
+
+struct UserRecordTextTests {
+    private func record() -> UserRecord {
+        var record = UserRecord()
+        record.tier = "gold"
+        record.subscriptionEnd = Date(timeIntervalSince1970: 1_800_000_000)
+        record.storageUsed = 12
+        record.storageLimit = 34
+        return record
+    }
+
+    @Test func `a table has each value below its heading`() throws {
+        let row = record().row(of: try #require(UserID("u_1")))
+        let values = [
+            "user": "u_1", "tier": "gold", "subscriptionEnd": "2027-01-15T08:00:00Z", "storageUsed": "12",
+            "storageLimit": "34", "state": "enabled",
+        ]
+        for (name, value) in values {
+            let start = try #require(UserRecord.heading.range(of: name)).lowerBound
+            let column = UserRecord.heading.distance(from: UserRecord.heading.startIndex, to: start)
+            #expect(row.dropFirst(column).hasPrefix(value), "\(name)")
+        }
+    }
+
+    @Test func `what a record does not say is a dash in a table`() throws {
+        let row = UserRecord().row(of: try #require(UserID("u_1")))
+        #expect(row.split(separator: " ") == ["u_1", "-", "-", "0", "-", "enabled"])
+        var disabled = UserRecord()
+        disabled.isDisabled = true
+        disabled.storageLimit = .max
+        #expect(
+            disabled.row(of: try #require(UserID("u_1"))).split(separator: " ")
+                == ["u_1", "-", "-", "0", "unlimited", "disabled"])
+    }
+
+    @Test func `a change is empty until it says something`() {
+        var change = UserRecordChange()
+        #expect(change.isEmpty)
+        change.tier(nil)
+        #expect(!change.isEmpty)
+    }
+}
