@@ -76,7 +76,8 @@ struct CommandTableTests {
             "cloakroom lifecycle --help"
         ),
         (
-            ["user", "Get"], "user has the commands set, get, disable, enable, delete, list, revoke, share, unshare and shares",
+            ["user", "Get"],
+            "user has the commands set, get, disable, enable, delete, list, revoke, share, unshare and shares",
             "cloakroom user --help"
         ),
     ])

@@ -78,7 +78,7 @@ extension EndToEnd {
                     switch end {
                     case "unshare":
                         let told = try user(stack, "unshare", one, "--with", two)
-                        #expect(told.contains("no credentials vended to \(two) from now on read it"))
+                        #expect(told.contains("no credentials vended to \(two) from now on read that"))
                         _ = try user(stack, "unshare", one, "--with", two, status: 1)
                     case "disable owner": _ = try user(stack, "disable", one)
                     case "revoke owner": _ = try user(stack, "revoke", one, "--keep-enabled")

@@ -31,21 +31,28 @@ extension UserRecords {
         try await write(change, user)
     }
 
+    /// Whether the user's key can hold a record: then it may lead to others.
+    private func isHash(_ user: UserID) async -> Bool {
+        do throws(UserRecordError) {
+            _ = try await record(of: user)
+            return true
+        } catch {
+            return error != .malformed(nil)
+        }
+    }
+
     /// Deletes a record, and ends all that the user shares and all that is shared with them.
     ///
     /// - Returns: whether there was anything to delete.
-    package func delete(_ user: UserID) async throws(UserRecordError) -> Bool {
-        do throws(UserRecordError) {
-            var shared = false
+    package func delete(_ user: UserID) async throws -> Bool {
+        var shared = false
+        if await isHash(user) {
             for _ in 0..<5 {
                 // With the last of what was shared the record itself may go.
                 if try await !endSharing(of: user).isEmpty { shared = true }
                 if let deleted = try await deleteUnshared(user) { return deleted || shared }
             }
-            throw .redis(.interrupted)
-        } catch {
-            // No hash: nothing in it is shared.
-            guard case .malformed = error else { throw error }
+            throw UnendedSharing(users: [user], error: .redis(.interrupted))
         }
         do throws(RedisError) {
             let reply = try await redis.send(RedisCommand(["DEL", Self.key(of: user, prefix: keyPrefix)]))

@@ -22,8 +22,12 @@ package enum ShareRefusal: Error, Sendable, Equatable {
     case tooManyRecipients
     /// More owners share with the recipient than there are session tags for.
     case tooManyOwners
-    /// STS has no room for one more in a session of this tier.
-    case tooLarge(tier: String)
+    /// As many folders are shared with the recipient as there is room for in a record.
+    case tooManyFolders
+    /// STS has no room for it in any session of this tier; whether other shares take some of it.
+    case tooLarge(tier: String, besidesOthers: Bool)
+    /// The recipient's record names a tier that the settings do not have.
+    case unknownTier(String)
     /// The recipient's tiers have no scope that reads all of the own folder, so none reads another's.
     case unread(tiers: [String])
     /// Other commands change the record all the time.
@@ -32,9 +36,11 @@ package enum ShareRefusal: Error, Sendable, Equatable {
 
 extension UserRecords {
     /// Lets a user read a folder of another's until a time; in place of what was shared under the same prefix.
+    ///
+    /// - Returns: the scopes with which the recipient reads it.
     package func share(
         _ folder: SharedFolder, with recipient: UserID, _ settings: Settings, now: Date
-    ) async throws(ShareRefusal) {
+    ) async throws(ShareRefusal) -> [String] {
         let rules = SharingRules(settings)
         guard folder.owner != recipient else { throw .sameUser }
         guard folder.folder(among: rules.places) != nil else {
@@ -44,18 +50,20 @@ extension UserRecords {
         guard folder.end > earliest else { throw .tooShort(until: earliest) }
         for _ in 0..<5 {
             do {
-                switch try await attempt(folder, with: recipient, rules, settings, now) {
-                case .done: return
+                let (step, scopes) = try await attempt(folder, with: recipient, rules, settings, now)
+                switch step {
+                case .done: return scopes
                 case .changed: continue
                 case .disabled: throw ShareRefusal.recipientDisabled
-                case .full: throw ShareRefusal.tooManyRecipients
+                case .full:
+                    guard try await forgetFormerRecipients(of: folder.owner, at: now) > 0 else {
+                        throw ShareRefusal.tooManyRecipients
+                    }
                 }
-            } catch let refusal as ShareRefusal {
-                throw refusal
             } catch let error as UserRecordError {
                 throw .records(error)
             } catch {
-                throw .busy
+                throw error as? ShareRefusal ?? .busy
             }
         }
         throw .busy
@@ -63,7 +71,7 @@ extension UserRecords {
 
     private func attempt(
         _ folder: SharedFolder, with recipient: UserID, _ rules: SharingRules, _ settings: Settings, _ now: Date
-    ) async throws -> SharingStep {
+    ) async throws -> (step: SharingStep, scopes: [String]) {
         // Before the owner's record is looked at: whatever is ended from there changes the revision.
         let (shares, revision) = try await shares(with: recipient)
         let record = try await record(of: recipient)
@@ -71,36 +79,65 @@ extension UserRecords {
             throw ShareRefusal.recipientUnknown
         }
         var changed = UserRecord.Shares()
-        changed.folders =
-            shares.folders.filter { $0.end > now && ($0.owner, $0.prefix) != (folder.owner, folder.prefix) } + [folder]
-        try Self.check(changed, with: recipient, tier: record?.tier, rules, settings, now)
+        changed.folders = shares.folders.filter { $0.end > now }
+        if let index = changed.folders.firstIndex(where: { $0.owner == folder.owner && $0.prefix == folder.prefix }) {
+            changed.folders[index] = folder
+        } else {
+            changed.folders.append(folder)
+        }
+        guard changed.folders.count <= SharingRules.maximumFolders else { throw ShareRefusal.tooManyFolders }
+        let scopes = try Self.scopes(
+            opening: folder, among: changed, besides: shares, of: recipient, tier: record?.tier, rules, settings, now)
+        guard !revision.isEmpty else {
+            try await beginShares(with: recipient)
+            return (.changed, [])
+        }
         switch try await announceShare(of: folder.owner, with: recipient) {
-        case .done: return try await setShares(changed, with: recipient, revision: revision)
         case .disabled: throw ShareRefusal.ownerDisabled
-        case .full, .changed: return .full
+        case .full, .changed: return (.full, [])
+        case .done: return (try await setShares(changed, with: recipient, revision: revision), scopes)
         }
     }
 
-    /// Whether a session of every tier that the recipient may have has room for all of it.
+    /// Those scopes with which a session of the recipient's opens a folder, in each tier that the recipient may have, and all
+    /// that it opened before.
     ///
     /// - Parameter tier: the record's; without one it is left to the token.
-    private nonisolated static func check(
-        _ shares: UserRecord.Shares, with recipient: UserID, tier: String?, _ rules: SharingRules, _ settings: Settings,
-        _ now: Date
-    ) throws(ShareRefusal) {
+    private nonisolated static func scopes(
+        opening folder: SharedFolder, among shares: UserRecord.Shares, besides former: UserRecord.Shares,
+        of recipient: UserID, tier: String?, _ rules: SharingRules, _ settings: Settings, _ now: Date
+    ) throws(ShareRefusal) -> [String] {
         let known = settings.tiers.isEmpty ? [settings.vending.defaultTier] : settings.tiers.keys.sorted()
-        let tiers = Tiers(settings)
-        let names = tier.map { [$0] } ?? known
-        var opens = false
-        for name in names {
-            guard let terms = tiers[name] else { continue }
-            let grant = Grant(scope: terms.scope, lifetime: terms.lifetime, tier: name)
-            let (shared, omitted) = rules.sessionShares(shares.folders, of: recipient, grant, at: now)
-            if let (_, why) = omitted.first {
-                throw why == .owners ? .tooManyOwners : .tooLarge(tier: name)
+        let (tiers, all) = (Tiers(settings), settings.vending.scopes)
+        var opening: Set<String>?
+        for name in tier.map({ [$0] }) ?? known {
+            guard let terms = tiers[name] else { throw .unknownTier(name) }
+            var opens: Set<String> = []
+            var why: SharingRules.Omission?
+            for scope in all.names.compactMap({ all[$0] }) where all.covers(terms.scope, scope) {
+                let grant = Grant(scope: scope, lifetime: terms.lifetime, tier: name)
+                let (shared, omitted) = rules.sessionShares(shares.folders, of: recipient, grant, at: now)
+                let opened = Set(shared.folders.map(\.prefix))
+                let before = rules.sessionShares(former.folders, of: recipient, grant, at: now).shared.folders
+                guard before.allSatisfy({ opened.contains($0.prefix) }) else {
+                    why = .size
+                    continue
+                }
+                if shared.folders.contains(folder) { opens.insert(scope.name) }
+                why = why ?? omitted.first { $0.folder == folder }?.why
             }
-            if !shared.isEmpty { opens = true }
+            guard opens.isEmpty else {
+                opening = opening?.intersection(opens) ?? opens
+                continue
+            }
+            switch why {
+            case .owners: throw .tooManyOwners
+            case .size: throw .tooLarge(tier: name, besidesOthers: shares.folders.count > 1)
+            // Where one of several tiers reads no folders at all, that is no reason against the others.
+            case .place, .unreadable, .refused, nil: continue
+            }
         }
-        guard opens else { throw .unread(tiers: names) }
+        guard let opening, !opening.isEmpty else { throw .unread(tiers: tier.map { [$0] } ?? known) }
+        return opening.sorted()
     }
 }

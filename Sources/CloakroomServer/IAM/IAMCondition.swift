@@ -41,7 +41,8 @@ package struct IAMCondition: Sendable, Equatable {
 
     /// ISO 8601, or seconds since 1970.
     package static func date(_ text: String) -> Date? {
-        Double(text).map { Date(timeIntervalSince1970: $0) } ?? (try? Date(text, strategy: .iso8601))
+        if let seconds = Double(text) { return seconds.isFinite ? Date(timeIntervalSince1970: seconds) : nil }
+        return try? Date(text, strategy: .iso8601)
     }
 }
 

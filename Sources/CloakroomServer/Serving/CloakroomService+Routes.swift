@@ -72,8 +72,15 @@ extension CloakroomService {
         }
         let permit = VendPermit(
             subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
-        return .waiting(for: .sts) { [self] in
-            let result = await vended(subject, grant, revokedBefore: revoked, permit)
+        return .waiting(for: .sts) { [self, grant, shares = entitlement.shares] in
+            var grant = grant
+            var result = await vended(subject, grant, revokedBefore: revoked, permit)
+            // The user's own does not fail for what others share.
+            if case .failure(.refused) = result, let sharing, !grant.shared.isEmpty {
+                sharing.refused(shares, for: subject.userID, grant)
+                grant.shared = .none
+                result = await vended(subject, grant, revokedBefore: revoked, permit)
+            }
             return outcome(result, grant, of: subject, tier: tier, request, wire, permit)
         }
     }

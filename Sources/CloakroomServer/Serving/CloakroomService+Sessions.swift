@@ -111,8 +111,15 @@ extension CloakroomService {
     private func disabled(_ subject: Subject, because event: AppleNotification.Event) async -> RouteResponse {
         do throws(UserRecordError) {
             try await dependencies.users.disable(subject.userID, reason: event.rawValue)
-            _ = try await dependencies.users.endSharing(of: subject.userID)
         } catch {
+            return .unavailable(reason: "redis")
+        }
+        // Credentials that are kept need not be forgotten: they are looked for by all that they open.
+        do throws(UserRecords.UnendedSharing) { _ = try await dependencies.users.endSharing(of: subject.userID) } catch
+        {
+            let users = error.users.map(\.text).joined(separator: " ")
+            dependencies.log.error(
+                "what a user shares is not ended", ["user": .text(subject.userID.text), "with": .text(users)])
             return .unavailable(reason: "redis")
         }
         dependencies.log.info(

@@ -53,7 +53,8 @@ extension SharedFolder {
         let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard words.count == 3, (1...12).contains(words[0].utf8.count),
             words[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let seconds = Int(words[0]), let owner = UserID(String(words[1]))
+            // To the year 9999, as other times of a record.
+            let seconds = Int(words[0]), seconds <= 253_402_300_799, let owner = UserID(String(words[1]))
         else { return nil }
         self.init(
             owner: owner, prefix: String(words[2]), end: Date(timeIntervalSince1970: Double(seconds)))

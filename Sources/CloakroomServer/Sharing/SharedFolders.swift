@@ -6,8 +6,7 @@ package import CloakroomAWS
     import Foundation
 #endif
 
-/// What a session opens of other users' folders: as much as there is room for, in an order of its own, so that two with
-/// the same are equal.
+/// What a session opens of other users' folders: as much as there is room for.
 package struct SharedFolders: Sendable, Hashable {
     package static let none = SharedFolders(folders: [], statements: "", endsSessions: false)
     /// As many as there are session tags for them: see `deploy/iam/sharing-policy.json`.

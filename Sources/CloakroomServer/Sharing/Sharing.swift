@@ -14,7 +14,11 @@ final class Sharing {
         let scope: Scope
         let tier: String
         let shares: [SharedFolder]
+        let unreadable: Int
     }
+
+    /// How long what STS refused is not asked for again.
+    private static let pause: TimeInterval = 600
 
     private let rules: SharingRules
     private let metrics: Metrics
@@ -22,6 +26,8 @@ final class Sharing {
     private let now: @Sendable () -> Date
     /// How large a policy is when packed takes longer to work out than all the rest of a request.
     private var known = GenerationalCache<Key, SharedFolders>(capacity: 10_000)
+    /// What STS refused, until when.
+    private var refusals = GenerationalCache<Key, Date>(capacity: 1000)
 
     init(_ settings: Settings, metrics: Metrics, log: Log, now: @escaping @Sendable () -> Date) {
         rules = SharingRules(settings)
@@ -32,14 +38,26 @@ final class Sharing {
 
     /// Never fails: what cannot be given is left out, and the user's own is vended all the same.
     func folders(_ shares: UserRecord.Shares, for user: UserID, _ grant: Grant) -> SharedFolders {
-        let current = rules.current(shares.folders, for: user, at: now())
-        let key = Key(user: user, scope: grant.scope, tier: grant.tier, shares: current)
+        let key = key(shares, user, grant)
+        if let refused = refusals.value(for: key), refused > now() { return .none }
         if let shared = known.value(for: key) { return shared }
-        let (shared, omitted) = rules.fitting(current, for: user, grant)
+        let (shared, omitted) = rules.fitting(key.shares, for: user, grant)
         known.insert(shared, for: key)
         for (folder, why) in omitted { tell(why, user, folder.prefix) }
         for _ in 0..<shares.unreadable { tell(.unreadable, user, nil) }
         return shared
+    }
+
+    private func key(_ shares: UserRecord.Shares, _ user: UserID, _ grant: Grant) -> Key {
+        let current = rules.current(shares.folders, for: user, at: now()).prefix(SharingRules.maximumFolders)
+        return Key(
+            user: user, scope: grant.scope, tier: grant.tier, shares: Array(current), unreadable: shares.unreadable)
+    }
+
+    /// STS has no room for it after all, or its role takes no such tags: the user's own is to be vended without.
+    func refused(_ shares: UserRecord.Shares, for user: UserID, _ grant: Grant) {
+        refusals.insert(now().addingTimeInterval(Self.pause), for: key(shares, user, grant))
+        for folder in grant.shared.folders { tell(.refused, user, folder.prefix) }
     }
 
     private func tell(_ why: SharingRules.Omission, _ user: UserID, _ prefix: String?) {

@@ -19,20 +19,25 @@ package struct SharingRules: Sendable {
         case size
         /// The record says what no command writes.
         case unreadable
+        /// STS refuses a session with what is shared.
+        case refused
     }
+
+    /// How many folders a user is given at the most; all of them stand in one field.
+    package static let maximumFolders = 64
+    /// After so many that did not fit no other is tried: each takes as long as a request.
+    private static let maximumTries = 8
 
     private let bucketARN: String
     /// Where users have folders, of all scopes.
     package let places: [String]
     private let store: ObjectStore
-    private let mostPercent: Int
     private let requestDeadline: Duration
 
     package init(_ settings: Settings) {
         bucketARN = "arn:\(settings.vending.partition):s3:::\(settings.bucket)"
         places = settings.vending.scopes.folders
         store = settings.vending.store
-        mostPercent = settings.vending.scopes.mostPercent
         requestDeadline = settings.server.requestDeadline
     }
 
@@ -45,11 +50,10 @@ package struct SharingRules: Sendable {
         return time.addingTimeInterval(Double(Grant.shortestLifetime) + requestDeadline / .seconds(1))
     }
 
-    /// Those that are shared still, in the order in which they get room.
+    /// Those that are shared still, in the order in which they were shared: what comes later takes no room of theirs.
     func current(_ shares: [SharedFolder], for user: UserID, at time: Date) -> [SharedFolder] {
         let earliest = earliestEnd(at: time)
         return shares.filter { $0.end > earliest && $0.owner != user }
-            .sorted { ($0.owner.text, $0.prefix, $0.end) < ($1.owner.text, $1.prefix, $1.end) }
     }
 
     /// What a session that begins then opens besides the user's own, and what it cannot.
@@ -68,6 +72,7 @@ package struct SharingRules: Sendable {
     ) -> (shared: SharedFolders, omitted: [(folder: SharedFolder, why: Omission)]) {
         var omitted: [(folder: SharedFolder, why: Omission)] = []
         var fits = SharedFolders.none
+        var tooLarge = 0
         for folder in shares {
             guard let place = folder.folder(among: places) else {
                 omitted.append((folder, .place))
@@ -81,7 +86,8 @@ package struct SharingRules: Sendable {
             }
             var grown = grant
             grown.shared = shared(folders, grant.scope.policy.language)
-            guard grown.fits(user, mostPercent: mostPercent) else {
+            guard tooLarge < Self.maximumTries, grown.fits(user) else {
+                tooLarge += 1
                 omitted.append((folder, .size))
                 continue
             }

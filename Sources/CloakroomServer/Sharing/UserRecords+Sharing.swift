@@ -2,6 +2,12 @@ import CloakroomCrypto
 import CloakroomLoop
 import CloakroomRedis
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// What is shared stands in two records: the recipient's, the only one that a request reads, says what is shared with
 /// them; the owner's says with whom, so that all of it can be ended from there.
 ///
@@ -27,6 +33,18 @@ extension UserRecords {
 
     /// What is shared with a user, and what tells whether that has changed since.
     package typealias SharedWithUser = (shares: UserRecord.Shares, revision: String)
+
+    /// With these users something could not be ended; all else was.
+    package struct UnendedSharing: Error, Sendable, Equatable {
+        package let users: [UserID]
+        /// Of the first.
+        package let error: UserRecordError
+
+        package init(users: [UserID], error: UserRecordError) {
+            self.users = users
+            self.error = error
+        }
+    }
 
     package func shares(with user: UserID) async throws(UserRecordError) -> SharedWithUser {
         let texts = try await texts(of: [.shares, .sharesRevision], user)
@@ -70,7 +88,14 @@ extension UserRecords {
         try await step(Self.announceScript, owner, [recipient.text, Self.mark(), String(Self.maximumRecipients)])
     }
 
+    /// Gives a record a revision that has none, so that no end of what is shared can go unnoticed, not even a deletion.
+    package func beginShares(with recipient: UserID) async throws(UserRecordError) {
+        _ = try await run(Self.beginScript, recipient, [Self.mark()])
+    }
+
     /// Replaces what is shared with a user, unless that changed since it was read.
+    ///
+    /// - Parameter revision: as it was read; not empty.
     package func setShares(
         _ shares: UserRecord.Shares, with recipient: UserID, revision: String
     ) async throws(UserRecordError) -> SharingStep {
@@ -117,17 +142,48 @@ extension UserRecords {
     /// Ends all that a user shares, and all that is shared with them.
     ///
     /// - Returns: those who had something of the user's.
-    package func endSharing(of user: UserID) async throws(UserRecordError) -> [UserID] {
+    /// - Throws: ``UnendedSharing`` in the end, for those with whom it could not be ended.
+    package func endSharing(of user: UserID) async throws(UnendedSharing) -> [UserID] {
         var ended: [UserID] = []
-        for recipient in try await recipients(of: user) {
-            if try await unshare(user, with: recipient.user, prefix: nil, recipient) > 0 {
-                ended.append(recipient.user)
+        var failures: [(user: UserID, error: UserRecordError)] = []
+        do throws(UserRecordError) {
+            for word in try await texts(of: [.sharedWith], user)[0].split(separator: " ") {
+                guard let recipient = Recipient(word) else {
+                    // What no command writes leads to no user.
+                    _ = try await run(Self.forgetScript, user, [String(word)])
+                    continue
+                }
+                do throws(UserRecordError) {
+                    let count = try await unshare(user, with: recipient.user, prefix: nil, recipient)
+                    if count > 0 { ended.append(recipient.user) }
+                } catch {
+                    failures.append((recipient.user, error))
+                }
             }
+            for owner in Set(try await shares(with: user).shares.folders.map(\.owner)) {
+                do throws(UserRecordError) { _ = try await unshare(owner, with: user) } catch {
+                    failures.append((owner, error))
+                }
+            }
+        } catch {
+            failures.append((user, error))
         }
-        for owner in Set(try await shares(with: user).shares.folders.map(\.owner)) {
-            _ = try await unshare(owner, with: user)
-        }
+        if let first = failures.first { throw UnendedSharing(users: failures.map(\.user), error: first.error) }
         return ended
+    }
+
+    /// Forgets those with whom nothing is shared any more that has not ended.
+    ///
+    /// - Returns: how many that were.
+    package func forgetFormerRecipients(of owner: UserID, at time: Date) async throws(UserRecordError) -> Int {
+        var forgotten = 0
+        for recipient in try await recipients(of: owner) {
+            let folders = try await shares(with: recipient.user).shares.folders.filter { $0.owner == owner }
+            guard folders.allSatisfy({ $0.end <= time }) else { continue }
+            _ = try await unshare(owner, with: recipient.user, prefix: nil, recipient)
+            forgotten += 1
+        }
+        return forgotten
     }
 
     /// Deletes a record from which nothing is shared.
@@ -170,10 +226,18 @@ extension UserRecords {
             return 1
             """)
 
+    private static let beginScript = RedisScript(
+        text: """
+            if not redis.call('HMGET', KEYS[1], 'sharesRevision')[1] then
+                redis.call('HSET', KEYS[1], 'sharesRevision', ARGV[1])
+            end
+            return 1
+            """)
+
     private static let setScript = RedisScript(
         text: """
             local values = redis.call('HMGET', KEYS[1], 'sharesRevision', 'disabled')
-            if (values[1] or '') ~= ARGV[1] then return 0 end
+            if not values[1] or values[1] ~= ARGV[1] then return 0 end
             if values[2] == '1' then return -1 end
             redis.call('HSET', KEYS[1], 'sharesRevision', ARGV[2], 'shares', ARGV[3])
             return 1
@@ -182,6 +246,7 @@ extension UserRecords {
     /// What is being shared with the user by another command meanwhile finds another revision.
     private static let unshareScript = RedisScript(
         text: """
+            if redis.call('EXISTS', KEYS[1]) == 0 then return {0, 0} end
             redis.call('HSET', KEYS[1], 'sharesRevision', ARGV[1])
             local kept, removed, left = {}, 0, 0
             for line in string.gmatch(redis.call('HMGET', KEYS[1], 'shares')[1] or '', '[^\\n]+') do

@@ -12,7 +12,7 @@ import CloakroomLoop
 final class CredentialCache {
     struct Key: Hashable, Sendable {
         let user: UserID
-        /// Scope, lifetime and tier. ``Scope/identity`` stands for the scope where keys leave the process.
+        /// Scope, lifetime, tier, what is shared. ``Scope/identity`` stands for the scope where keys leave the process.
         let grant: Grant
 
         /// A user has few scopes and tiers: telling those apart is left to `==`. Lifetimes the user chooses, of thousands.

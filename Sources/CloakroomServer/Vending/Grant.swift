@@ -72,15 +72,18 @@ package struct Grant: Sendable, Hashable {
 
     /// Of the session that this leads to.
     package func packedSize(for user: UserID) -> PackedSize {
-        PackedSize(policy: shared.added(to: scope.policy.text(for: user, in: .longest)), tags: tags(for: user))
+        PackedSize(policy: longestPolicyText(for: user), tags: tags(for: user))
+    }
+
+    private func longestPolicyText(for user: UserID) -> String {
+        shared.added(to: scope.policy.text(for: user, in: .longest))
     }
 }
 
 extension Grant {
     /// Whether STS takes the policy and the tags, as far as that is known beforehand.
-    func fits(_ user: UserID, mostPercent: Int) -> Bool {
-        shared.added(to: scope.policy.text(for: user, in: .longest)).utf8.count <= SessionPolicy.maximumLength
-            && packedSize(for: user).percent <= mostPercent
+    func fits(_ user: UserID) -> Bool {
+        longestPolicyText(for: user).utf8.count <= SessionPolicy.maximumLength && packedSize(for: user).percent <= 100
     }
 }
 

@@ -17,6 +17,10 @@ package enum RequestPlaceholder: Sendable, Hashable {
     /// AssumeRole's longest session. A window of less than a minute would be over before the credentials are used.
     static let windows = 60...43_200
 
+    static let rules =
+        "${clientAddress} under IpAddress as aws:SourceIp, ${now+900s} with \(windows.lowerBound) to \(windows.upperBound)"
+        + " seconds under DateLessThan or DateLessThanEquals as aws:CurrentTime"
+
     /// - Parameter text: with `${` and `}` around it.
     package init?(_ text: String) {
         if text == "${clientAddress}" {

@@ -43,8 +43,6 @@ package struct Scopes: Sendable {
     private let named: [String: Scope]
     /// Where users have their folders in any of them: empty, or ending in `/`; each once.
     package let folders: [String]
-    /// Of STS' room for policies and tags, how much a session may take by the estimate of ``PackedSize``.
-    let mostPercent: Int
     /// For each scope those that allow nothing which it does not allow, itself included.
     private let within: [Scope: Set<Scope>]
 
@@ -64,7 +62,6 @@ package struct Scopes: Sendable {
         }
         try Self.keepApart(all)
         folders = Set(all.flatMap(\.policy.folders)).sorted()
-        mostPercent = template.mostPercent
         named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
         within = Dictionary(
             uniqueKeysWithValues: all.map { wide in
@@ -177,8 +174,6 @@ package struct PolicyTemplate: Sendable {
     /// What lets sessions use keys of KMS; `nil` where they must not.
     var kms: KMSStatement?
 
-    var mostPercent: Int { kms == nil ? 100 : PackedSize.uncertainPercent }
-
     /// The policy a template makes, if it gives each user what is theirs and nothing else.
     func policy(from template: JSON) throws(SessionPolicyError) -> SessionPolicy {
         var policy = SessionPolicy(
@@ -188,7 +183,7 @@ package struct PolicyTemplate: Sendable {
         guard longest.utf8.count <= SessionPolicy.maximumLength else { throw .tooLong(longest.utf8.count) }
         let tags = Grant.tags(for: Self.longest, tier: String(Self.longest.text.suffix(16)))
         let size = PackedSize(policy: longest, tags: tags)
-        guard size.percent <= mostPercent else {
+        guard size.percent <= (kms == nil ? 100 : PackedSize.uncertainPercent) else {
             throw .tooLarge(percent: size.percent)
         }
         policy.packedPercent = size.percent

@@ -87,6 +87,7 @@ enum SessionPolicyError: Error, Sendable, Equatable {
     case notJSON
     /// Not the shape of an IAM policy, or an element that this template may not have.
     case badShape(path: String, expected: String)
+    case badValue(path: String, value: String, expected: String)
     case actionRefused(path: String, action: String)
     /// One that the store of the settings does not have.
     case actionMissing(path: String, action: String, store: ObjectStore)
@@ -107,6 +108,7 @@ extension SessionPolicyError: CustomStringConvertible {
         switch self {
         case .notJSON: "is not JSON"
         case .badShape(let path, let expected): "has at \(path) something other than \(expected)"
+        case .badValue(let path, let value, _): "has \(value) at \(path)"
         case .actionRefused(let path, let action): "allows \(action) at \(path)"
         case .actionMissing(let path, let action, let store):
             "allows \(action) at \(path), which \(store.name) does not have"
@@ -123,6 +125,7 @@ extension SessionPolicyError: CustomStringConvertible {
         switch self {
         case .notJSON: "write an IAM policy as JSON, each name once, without comments"
         case .badShape: "write Version 2012-10-17 and statements of Effect, Action, Resource and Condition"
+        case .badValue(_, _, let expected): "give \(expected)"
         case .actionRefused: "leave it out; a session may read, write, delete and restore objects and list"
         case .actionMissing: "leave it out, or correct vending.store"
         case .conditionMissing: "leave it out: nothing would be allowed; or correct vending.store"

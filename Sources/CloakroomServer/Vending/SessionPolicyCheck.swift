@@ -153,13 +153,17 @@ struct SessionPolicyCheck: Sendable {
                 names.add(placeholder)
                 continue
             }
-            guard !value.contains("${") else { throw .tooBroad(path: path, value: value) }
+            guard !value.contains("${") else {
+                throw ["clientAddress", "now"].contains(where: value.contains)
+                    ? .badValue(path: path, value: value, expected: RequestPlaceholder.rules)
+                    : .tooBroad(path: path, value: value)
+            }
             // STS would refuse it with every request.
             if comparison == .address, IPNetwork(value) == nil {
-                throw .badShape(path: path, expected: "addresses such as 203.0.113.0/24")
+                throw .badValue(path: path, value: value, expected: "an address or a network such as 203.0.113.0/24")
             }
             if case .date = comparison, IAMCondition.date(value) == nil {
-                throw .badShape(path: path, expected: "times such as 2027-01-31T12:00:00Z")
+                throw .badValue(path: path, value: value, expected: "a time such as 2027-01-31T12:00:00Z")
             }
         }
     }

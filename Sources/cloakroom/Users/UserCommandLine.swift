@@ -42,6 +42,8 @@ struct UserCommandLine {
                 return try await body(UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix))
             } catch let error as UserRecordError {
                 return Output.fail(Self.sentence(error, settings.redis))
+            } catch let error as UserRecords.UnendedSharing {
+                return Output.fail(UserSharing.sentence(error, settings.redis))
             } catch let error as RecordChangeError {
                 if case .records(let error) = error { return Output.fail(Self.sentence(error, settings.redis)) }
                 return Output.fail(error.sentence ?? "\(error)")
@@ -51,7 +53,7 @@ struct UserCommandLine {
         }
     }
 
-    private static func sentence(_ error: UserRecordError, _ redis: Settings.Redis) -> String {
+    static func sentence(_ error: UserRecordError, _ redis: Settings.Redis) -> String {
         switch error {
         case .malformed(let field?):
             "the record's \(field.rawValue) holds what no command writes; set it anew, or delete the record"

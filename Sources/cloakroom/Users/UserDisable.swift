@@ -18,8 +18,9 @@ enum UserDisable: UserCommand {
             let replication = try await records.applyReplicated(
                 change, to: user, hasFailover: line.settings.redis.servers.hasFailover)
             if let replication { Output.note(replication.sentence) }
-            try await UserSharing.end(of: user, records)
-            return await UserEvents.tell([.userDisabled(reason: reason)], of: user, records, line.settings)
+            let told = await UserEvents.tell([.userDisabled(reason: reason)], of: user, records, line.settings)
+            let ended = await UserSharing.end(of: user, records, line.settings)
+            return told == .success ? ended : told
         }
     }
 }

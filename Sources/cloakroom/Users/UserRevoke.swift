@@ -50,13 +50,12 @@ enum UserRevoke: Command {
                     : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
                         + "\(Self.firstSignIn(after: time)) are refused")
             if let replication { Output.note(replication.sentence) }
-            do throws(UserRecordError) { try await UserSharing.end(of: user, records) } catch {
-                throw .records(.records(error))
-            }
             await noteUndated(user, records, settings)
             let disabled: [Event.Kind] = disables ? [.userDisabled(reason: "revoked")] : []
-            let told = await UserEvents.tell(
+            var told = await UserEvents.tell(
                 [.userRevoked(before: time)] + disabled, of: user, records, settings)
+            let ended = await UserSharing.end(of: user, records, settings)
+            if told == .success { told = ended }
             guard applies else {
                 let status = try printed(user, before: time, roles)
                 return told == .success ? status : told

@@ -31,14 +31,16 @@ enum UserShare: UserCommand {
         }
         return line.withRecords { records in
             do throws(ShareRefusal) {
-                try await records.share(folder, with: recipient, line.settings, now: now)
+                let scopes = try await records.share(folder, with: recipient, line.settings, now: now)
+                Output.note(
+                    "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on, of "
+                        + (scopes.count == 1
+                            ? "the scope \(scopes[0])" : "the scopes \(scopes.joined(separator: ", "))"))
+                return .success
             } catch {
                 if case .records(let error) = error { throw error }
                 return Output.fail(sentence(error, folder, recipient))
             }
-            Output.note(
-                "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on")
-            return .success
         }
     }
 
@@ -61,12 +63,19 @@ enum UserShare: UserCommand {
         case .tooManyOwners:
             "\(SharedFolders.maximumOwners) users share with \(recipient) already, more a session cannot be tagged with: "
                 + "cloakroom user shares \(recipient)"
-        case .tooLarge(let tier):
+        case .tooManyFolders:
+            "\(SharingRules.maximumFolders) folders are shared with \(recipient) already: cloakroom user shares \(recipient)"
+        case .tooLarge(let tier, besidesOthers: true):
             "STS would not take so large a policy for \(recipient) in the tier \(tier): unshare another folder, or share "
                 + "one above both: cloakroom user shares \(recipient)"
+        case .tooLarge(let tier, besidesOthers: false):
+            "STS would not take so large a policy for \(recipient): no scope of the tier \(tier) leaves room for it; one "
+                + "with fewer folders or actions would: see cloakroom policy show"
+        case .unknownTier(let tier):
+            "the record of \(recipient) names the tier \(tier), which the settings do not have: cloakroom user set"
         case .unread(let tiers):
-            "\(recipient) could not read it: the scope of the tier \(tiers.joined(separator: ", ")) does not read all of "
-                + "the own folder there"
+            "\(recipient) could not read it: no scope of the tier \(tiers.joined(separator: ", ")) reads all of the own "
+                + "folder there without a condition"
         }
     }
 }
@@ -80,11 +89,11 @@ enum UserUnshare: UserCommand {
         let (line, owner) = try UserCommandLine.ofUser(options)
         let recipient = try UserSharing.recipient(options)
         let prefix = options.values["prefix"]
+        if let fault = prefix.flatMap(SharedFolder.fault) { throw .usage("the prefix \(fault)") }
         return line.withRecords { records in
             guard try await records.unshare(owner, with: recipient, prefix: prefix) > 0 else {
                 return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
             }
-            _ = try await records.dropCredentials(of: recipient)
             Output.note(UserSharing.sentence([recipient]))
             return .success
         }
@@ -158,18 +167,28 @@ enum UserSharing {
         return user
     }
 
-    /// Ends all that a user shares and all that is shared with them, and has new credentials vended to those who had some
-    /// of it.
+    /// Ends all that a user shares and all that is shared with them. Credentials that workers keep are looked for by all that
+    /// they open, so those that open too much are found no more.
+    ///
+    /// - Returns: a failure, already told, when something could not be ended.
     @LoopActor
-    static func end(of user: UserID, _ records: UserRecords) async throws(UserRecordError) {
-        let recipients = try await records.endSharing(of: user)
-        for recipient in recipients { _ = try await records.dropCredentials(of: recipient) }
-        _ = try await records.dropCredentials(of: user)
-        if !recipients.isEmpty { Output.note(sentence(recipients)) }
+    static func end(of user: UserID, _ records: UserRecords, _ settings: Settings) async -> ExitStatus {
+        do throws(UserRecords.UnendedSharing) {
+            let recipients = try await records.endSharing(of: user)
+            if !recipients.isEmpty { Output.note(sentence(recipients)) }
+            return .success
+        } catch {
+            return Output.fail(sentence(error, settings.redis))
+        }
+    }
+
+    static func sentence(_ failure: UserRecords.UnendedSharing, _ redis: Settings.Redis) -> String {
+        "what is shared is not ended with \(failure.users.map(\.text).joined(separator: ", ")): "
+            + UserCommandLine.sentence(failure.error, redis) + "; then run this again"
     }
 
     static func sentence(_ recipients: [UserID]) -> String {
-        "no credentials vended to \(recipients.map(\.text).joined(separator: ", ")) from now on read it; those that are out "
+        "no credentials vended to \(recipients.map(\.text).joined(separator: ", ")) from now on read that; those that are out "
             + "do so to their end, unless you revoke them: cloakroom user revoke --keep-enabled"
     }
 }

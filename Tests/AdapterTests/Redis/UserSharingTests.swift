@@ -46,7 +46,7 @@ struct UserSharingTests {
         _ records: UserRecords, _ folder: SharedFolder, with user: UserID? = nil, _ settings: Settings? = nil
     ) async throws(ShareRefusal) {
         guard let settings = try? settings ?? Self.settings() else { return _ = Issue.record("no settings") }
-        try await records.share(folder, with: user ?? other, settings, now: time)
+        _ = try await records.share(folder, with: user ?? other, settings, now: time)
     }
 
     @LoopActor private func shared(_ records: UserRecords, with user: UserID? = nil) async throws -> [SharedFolder] {
@@ -71,8 +71,8 @@ struct UserSharingTests {
             try await share(records, try folder(for: 60))
             try await share(records, try folder("photos/u_1/b/", for: 60))
             try await share(records, try folder(for: 600))
-            #expect(try await shared(records) == [try folder("photos/u_1/b/", for: 60), try folder(for: 600)])
-            try await records.share(
+            #expect(try await shared(records) == [try folder(for: 600), try folder("photos/u_1/b/", for: 60)])
+            _ = try await records.share(
                 try folder("photos/u_1/c/", for: 900), with: other, Self.settings(), now: time.addingTimeInterval(60))
             #expect(try await shared(records).map(\.prefix) == ["photos/u_1/a/", "photos/u_1/c/"])
             #expect(try await records.recipients(of: owner).count == 1)
@@ -122,6 +122,7 @@ struct UserSharingTests {
     @Test @LoopActor func `shares nothing that was ended while it was being shared`() async throws {
         try await withRecords { records, _ in
             // The owner is disabled between the look at the recipient's record and the change of it.
+            try await records.beginShares(with: other)
             let (_, revision) = try await records.shares(with: other)
             #expect(try await records.announceShare(of: owner, with: other) == .done)
             try await records.disable(owner, reason: "test")
@@ -132,12 +133,65 @@ struct UserSharingTests {
             #expect(try await shared(records).isEmpty)
             #expect(try await records.announceShare(of: owner, with: other) == .disabled)
 
+            // Nor where the recipient's record is deleted besides, which leaves no revision.
+            let third = UserID("u_3")!
+            try await records.beginShares(with: third)
+            let begun = try await records.shares(with: third).revision
+            #expect(try await records.announceShare(of: other, with: third) == .done)
+            #expect(try await records.endSharing(of: other).isEmpty)
+            _ = try await records.delete(third)
+            #expect(try await records.setShares(shares, with: third, revision: begun) == .changed)
+            #expect(try await records.setShares(shares, with: third, revision: "") == .changed)
+
             // An end that began before a share does not forget what the share announces.
             let fourth = try #require(UserID("u_4"))
             let entry = try await records.recipients(of: fourth)
             try await share(records, try folder("photos/u_4/", of: fourth))
             #expect(entry.isEmpty)
             #expect(try await records.recipients(of: fourth).map(\.user) == [other])
+        }
+    }
+
+    @Test @LoopActor func `one record that cannot be read keeps no other share open`() async throws {
+        try await withRecords { records, redis in
+            let (third, fourth) = (UserID("u_3")!, UserID("u_4")!)
+            for user in [third, other, fourth] { try await share(records, try folder(), with: user) }
+            _ = await redis.outcome("SET", "c:user:{u_2}", "x")
+            let error = await #expect(throws: UserRecords.UnendedSharing.self) {
+                try await records.endSharing(of: owner)
+            }
+            #expect(error?.users == [other])
+            for user in [third, fourth] { #expect(try await shared(records, with: user).isEmpty) }
+            await #expect(throws: UserRecords.UnendedSharing.self) { try await records.delete(owner) }
+            #expect(try await records.recipients(of: owner).map(\.user) == [other], "it still leads there")
+            #expect(try await records.delete(other))
+            #expect(try await records.endSharing(of: owner).isEmpty)
+            _ = await redis.outcome("HSET", "c:user:{u_1}", "sharedWith", "junk")
+            #expect(try await records.endSharing(of: owner).isEmpty)
+            #expect(try await records.delete(owner) == false)
+        }
+    }
+
+    @Test @LoopActor func `those with whom nothing is shared any more make room for others`() async throws {
+        try await withRecords { records, redis in
+            let words = (0..<UserRecords.maximumRecipients).map { "g_\($0)/0" }.joined(separator: " ")
+            _ = await redis.outcome("HSET", "c:user:{u_1}", "sharedWith", words)
+            try await share(records, try folder())
+            #expect(try await records.recipients(of: owner).map(\.user) == [other])
+            #expect(try await records.unshare(owner, with: UserID("typo")!) == 0)
+            #expect(await redis.outcome("EXISTS", "c:user:{typo}") == .success(.integer(0)))
+        }
+    }
+
+    @Test @LoopActor func `a folder that has room in a smaller scope alone is shared for that`() async throws {
+        try await withRecords { records, _ in
+            let (one, two) = (
+                UserID("u_3fa85f64-4567-89ab-cdef-0123456789ab")!, UserID("u_9ba85f64-1567-a9ab-cfef-0123456789a1")!
+            )
+            let prefix = "photos/\(one.text)/albums/" + UUID().uuidString.lowercased() + "/"
+            let folder = try folder(prefix, of: one)
+            let scopes = try await records.share(folder, with: two, Self.settings(), now: time)
+            #expect(scopes == ["read"])
         }
     }
 
@@ -170,7 +224,7 @@ struct UserSharingTests {
             let uploads = try Self.settings(#"tiers: {free: {scope: "upload"}}"#)
             #expect(await refusal(try folder(), uploads) == .unread(tiers: ["free"]))
             let long = (1...6).map { _ in UUID().uuidString }.joined()
-            #expect(await refusal(try folder("photos/u_1/\(long)/")) == .tooLarge(tier: "free"))
+            #expect(await refusal(try folder("photos/u_1/\(long)/")) == .tooLarge(tier: "free", besidesOthers: false))
             #expect(await redis.outcome("KEYS", "*") == .success(.array([])))
             for number in 3...6 {
                 let user = try #require(UserID("u_\(number)"))

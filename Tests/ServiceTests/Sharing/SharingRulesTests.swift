@@ -174,7 +174,7 @@ struct SharingRulesTests {
         #expect(none.isEmpty && elsewhere.map(\.why) == [.place])
     }
 
-    @Test func `their order makes no difference`() throws {
+    @Test func `what was shared first keeps its room`() throws {
         let settings = try Self.sharing()
         let user = try #require(UserID("u_2"))
         let shares = try ["a", "b", "c"].map { try Self.folder("u_1", "photos/u_1/\($0)/") }
@@ -182,8 +182,11 @@ struct SharingRulesTests {
         func shared(_ folders: [SharedFolder]) -> SharedFolders {
             SharingRules(settings).sessionShares(folders, of: user, grant, at: Self.now).shared
         }
-        #expect(shared(shares) == shared(shares.reversed()))
+        #expect(shared(shares).folders == shares)
         #expect(shared(shares) != shared(Array(shares.dropLast())))
+        let others = try (1...5).map { try Self.folder("o_\($0)", "photos/o_\($0)/") }
+        let room = shared(others).folders.count
+        #expect(Array(shared(others + shares).folders.prefix(room)) == Array(others.prefix(room)))
     }
 
     @Test func `a session ends with what it opens where conditions do not know the time`() throws {

@@ -93,17 +93,17 @@ struct RequestPlaceholderTests {
     func `stand beside conditions that narrow`(condition: String) throws { _ = try Self.policy(condition) }
 
     @Test(arguments: [
-        (#""NotIpAddress": {"aws:SourceIp": "${clientAddress}"}"#, "reaches"),
-        (#""IpAddress": {"aws:VpcSourceIp": "${clientAddress}"}"#, "reaches"),
-        (#""IpAddress": {"aws:SourceIp": "${clientAddress}/24"}"#, "reaches"),
-        (#""IpAddress": {"aws:SourceIp": "10.0.0"}"#, "other than addresses"),
-        (#""StringLike": {"aws:SourceIp": "${clientAddress}"}"#, "reaches"),
-        (#""DateGreaterThan": {"aws:CurrentTime": "${now+300s}"}"#, "reaches"),
-        (#""DateLessThan": {"aws:TokenIssueTime": "${now+300s}"}"#, "reaches"),
-        (#""DateLessThan": {"aws:CurrentTime": "${now+59s}"}"#, "reaches"),
-        (#""DateLessThan": {"aws:CurrentTime": "${now+43201s}"}"#, "reaches"),
-        (#""DateLessThan": {"aws:CurrentTime": "${now-300s}"}"#, "reaches"),
-        (#""DateLessThan": {"aws:CurrentTime": "tomorrow"}"#, "other than times"),
+        (#""NotIpAddress": {"aws:SourceIp": "${clientAddress}"}"#, "has ${"),
+        (#""IpAddress": {"aws:VpcSourceIp": "${clientAddress}"}"#, "has ${"),
+        (#""IpAddress": {"aws:SourceIp": "${clientAddress}/24"}"#, "has ${"),
+        (#""IpAddress": {"aws:SourceIp": "10.0.0"}"#, "has 10.0.0 at"),
+        (#""StringLike": {"aws:SourceIp": "${clientAddress}"}"#, "has ${"),
+        (#""DateGreaterThan": {"aws:CurrentTime": "${now+300s}"}"#, "has ${"),
+        (#""DateLessThan": {"aws:TokenIssueTime": "${now+300s}"}"#, "has ${"),
+        (#""DateLessThan": {"aws:CurrentTime": "${now+59s}"}"#, "has ${"),
+        (#""DateLessThan": {"aws:CurrentTime": "${now+43201s}"}"#, "has ${"),
+        (#""DateLessThan": {"aws:CurrentTime": "${now-300s}"}"#, "has ${"),
+        (#""DateLessThan": {"aws:CurrentTime": "tomorrow"}"#, "has tomorrow at"),
         (#""StringEquals": {"aws:username": "${user}"}"#, "reaches"),
     ])
     func `are refused where they would not narrow`(condition: String, why: String) {

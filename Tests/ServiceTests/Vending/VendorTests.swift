@@ -130,6 +130,25 @@ struct VendorTests {
         #expect(await key(vendor, subject, try grant()) == .success("ASIA1"))
     }
 
+    @Test @LoopActor func `what STS refuses to share is left out for a while, once for each user`() async throws {
+        let settings = try settings(smallest(vending: "sharing: true"))
+        let (clock, user) = (clock, try #require(UserID("u_2")))
+        let metrics = try Metrics()
+        let sharing = Sharing(
+            settings, metrics: metrics, log: Log(sink: nil, level: .error), now: { clock.now })
+        let shares = UserRecord.Shares(
+            "\(Int(clock.now.timeIntervalSince1970) + 9000) u_1 photos/u_1/a/\njunk")
+        var grant = Grant(scope: settings.vending.scope, lifetime: .seconds(900), tier: "free")
+        grant.shared = sharing.folders(shares, for: user, grant)
+        #expect(grant.shared.folders.count == 1)
+        sharing.refused(shares, for: user, grant)
+        #expect(sharing.folders(shares, for: user, grant).isEmpty)
+        clock.pass(601)
+        #expect(sharing.folders(shares, for: user, grant) == grant.shared)
+        let omitted = metrics.layout.omittedShares
+        #expect([SharingRules.Omission.refused, .unreadable].map { metrics.row[omitted[$0]] } == [1, 1])
+    }
+
     @Test @LoopActor func `asks STS for nothing without a permit, and hands out what it has instead`() async throws {
         let transport = Self.counting()
         let (vendor, _) = try vendor(transport)
