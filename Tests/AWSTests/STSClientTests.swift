@@ -198,6 +198,8 @@ struct STSClientTests {
     @Test(arguments: [
         "", "<html><body>maintenance</body></html>", "<!DOCTYPE x><AssumeRoleResponse/>", "<AssumeRoleResponse/>",
         "<GetCallerIdentityResponse/>", String(repeating: "x", count: 1 << 20),
+        String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
+            .replacing("AssumeRoleResponse", with: "GetSessionTokenResponse"),
         String(decoding: UpstreamDocuments.assumed.prefix(500), as: UTF8.self),
     ])
     func `tries again what is no answer of STS's`(text: String) async throws {
@@ -414,6 +416,9 @@ struct SessionNameTests {
     @Test(arguments: [
         ("u_42", "u_42-tot080"),
         ("u_0b7c1d2e-1111-4222-8333-444455556666", "u_0b7c1d2e-1111-4222-8333-444455556666-tot080"),
+        // With 16 digits of its SHA-256.
+        ("a b", "a-b-c8687a08aa5d6ed2-tot080"),
+        (String(repeating: "x", count: 500), String(repeating: "x", count: 40) + "-c38c2bf3055c516a-tot080"),
     ])
     func `is the user id and the second`(userID: String, name: String) {
         #expect(SessionName.make(userID: userID, at: date) == name)

@@ -37,6 +37,11 @@ struct ResponseEncoderTests {
                 == "Status: 401 Unauthorized\r\nContent-Length: 4\r\nA: 1Set-Cookie: x\r\nB: \r\n\r\nbody")
     }
 
+    @Test(arguments: ["\r", "\n"]) func `one half of a line break goes as well`(half: String) throws {
+        let response = Response(status: 200, fields: ["A": "1\(half)Set-Cookie: x"])
+        #expect(try answer(response)?.text == "Status: 200 OK\r\nContent-Length: 0\r\nA: 1Set-Cookie: x\r\n\r\n")
+    }
+
     /// A record holds 65,535 bytes, and the head stands in the first.
     @Test(arguments: [0, 9, 10, 65_380, 65_440, 65_498, 65_499, 65_535, 65_536, 131_070, 1_000_003])
     func `cuts a large answer into records and loses nothing of it`(count: Int) throws {

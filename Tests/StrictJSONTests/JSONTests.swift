@@ -168,6 +168,14 @@ struct JSON5Tests {
     }
 
     @Test(arguments: [
+        "\t", "\n", "\u{B}", "\u{C}", "\r", " ", "\u{A0}", "\u{2028}", "\u{2029}", "\u{FEFF}", "/**/", "//\n", "//\r",
+    ])
+    func `takes all that is space to JSON5`(space: String) throws {
+        let text = ["", "{", "'a'", ":", "[", "1", ",", "]", "}", ""].joined(separator: space)
+        #expect(try JSON(parsingJSON5: Array(text.utf8)).text == #"{"a":[1]}"#)
+    }
+
+    @Test(arguments: [
         "", "{", "{a}", "{a 1}", "{a: 1 b: 2}", "{,}", "[,]", "[1,,2]", "'a", "'a\nb'", "/* x", "/", "{a: }", "0x",
         "01", "1 2", "+",
         "NaN", "Infinity", "--1", "1e", ".", "nul", "{1a: 1}", "'\\q'", "'\\x4'", "\u{0}",

@@ -124,4 +124,14 @@ import Testing
     func `joins commute, associate, and change nothing the second time`(seed: UInt64) {
         #expect(Laws.firstBroken(cases: 1500, seed: seed) == nil)
     }
+
+    /// Other devices count by them: another list would be another wire.
+    @Test func `cuts are of sixteen durations`() {
+        let (minute, hour, day): (Int64, Int64, Int64) = (60, 3_600, 86_400)
+        #expect(
+            RetentionCuts.durations == [
+                0, 30, 5 * minute, 30 * minute, hour, 4 * hour, 8 * hour, day, 3 * day, 7 * day, 14 * day, 28 * day,
+                30 * day, 90 * day, 180 * day, 365 * day,
+            ])
+    }
 }

@@ -112,6 +112,10 @@ struct CompanionTests {
         #expect(
             text(listed)
                 == #"[{"PartNumber":1,"ETag":"\"a\"","Size":8388608},{"PartNumber":2,"ETag":"\"b\"","Size":3}]"#)
+        let form = await service.ask(
+            "POST", "\(upload)/complete?key=\(Self.key)", token: token, fields: ["Content-Type": "text/plain"],
+            body: #"{"parts":[{"PartNumber":1,"ETag":"a"}]}"#)
+        #expect(status(form) == "415")
         let done = await service.ask(
             "POST", "\(upload)/complete?key=\(Self.key)", token: token, fields: Self.json,
             body: #"{"parts":[{"PartNumber":1,"ETag":"\"a\""},{"PartNumber":2,"ETag":"b"}]}"#)
