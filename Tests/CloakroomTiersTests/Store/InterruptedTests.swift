@@ -17,6 +17,16 @@ import Testing
         try await device.relaunch()
     }
 
+    @Test func `a photo's file has its SHA-256 and its format for a name, and no other file has`() {
+        let digest = SHA256.hash(Array("photo".utf8))
+        let name = digest.hexadecimal
+        #expect(TieredPhotoStore.sha256(ofFile: "\(name).jpeg") == digest)
+        for other in [
+            "", name, "\(name).", "\(name).jpeg.part", "\(name).\(String(repeating: "x", count: 17))", ".\(name)",
+            "\(name.dropLast(2)).jpeg", "\(name)00.jpeg", "\(name.uppercased()).jpeg", "\(name.dropLast())g.jpeg",
+        ] { #expect(TieredPhotoStore.sha256(ofFile: other) == nil, "\(other)") }
+    }
+
     @Test func `a photo without a record is adopted, and keeps its bytes`() async throws {
         let device = try StoreFixture()
         let data = StoreFixture.bytes("orphan")
