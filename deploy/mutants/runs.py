@@ -93,7 +93,7 @@ class Tests:
             process.stdout.close()
             process.wait()
             self._running.discard(process.pid)
-            _kill_descendants(scratch)
+            _kill_session(process.pid)
             shutil.rmtree(scratch, ignore_errors=True)
         if self._is_stopped:
             raise KeyboardInterrupt
@@ -123,12 +123,12 @@ def _kill(group):
         pass
 
 
-def _kill_descendants(scratch):
-    """What the tests started in sessions of its own: its environment names the folder of this run."""
-    mark = f"TMPDIR={scratch}".encode()
+def _kill_session(leader):
+    """What the tests started: a server that has a process group of its own is still of their session."""
     for folder in pathlib.Path("/proc").iterdir():
         try:
-            if folder.name.isdigit() and mark in (folder / "environ").read_bytes().split(b"\0"):
+            # Behind the name, which may hold anything: state, parent, group, session.
+            if folder.name.isdigit() and int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == leader:
                 os.kill(int(folder.name), signal.SIGKILL)
         except OSError:
             continue
