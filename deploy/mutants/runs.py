@@ -94,6 +94,7 @@ class Tests:
             process.wait()
             self._running.discard(process.pid)
             _kill_session(process.pid)
+            _unmount_below(scratch)
             shutil.rmtree(scratch, ignore_errors=True)
         if self._is_stopped:
             raise KeyboardInterrupt
@@ -132,6 +133,14 @@ def _kill_session(leader):
                 os.kill(int(folder.name), signal.SIGKILL)
         except OSError:
             continue
+
+
+def _unmount_below(folder):
+    """Small disks of tests that were killed."""
+    for line in pathlib.Path("/proc/mounts").read_text().splitlines():
+        place = line.split()[1]
+        if place.startswith(folder + "/"):
+            subprocess.run(["umount", place], capture_output=True)
 
 
 class Reach:
