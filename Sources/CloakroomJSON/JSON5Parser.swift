@@ -66,13 +66,15 @@ struct JSON5Parser {
         return elements
     }
 
-    /// A name without quotes: letters, digits, `$`, `_`, and whatever is not ASCII.
+    /// A name without quotes: letters, digits, `$`, `_`, and whatever is not ASCII and no space.
     private mutating func identifier() throws(JSONError) -> String {
         let start = text.index
         while true {
             switch text.next {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "$"),
-                UInt8(ascii: "_"), 0x80...:
+                UInt8(ascii: "_"):
+                text.index += 1
+            case 0x80... where wideSpaceLength == 0:
                 text.index += 1
             case UInt8(ascii: "0")...UInt8(ascii: "9") where text.index > start:
                 text.index += 1
@@ -95,11 +97,21 @@ struct JSON5Parser {
             switch text.bytes[text.index] {
             case 0x20, 0x09...0x0D: text.index += 1
             case UInt8(ascii: "/"): try skipComment()
-            case 0xC2 where follows([0xC2, 0xA0]): text.index += 2
-            case 0xE2 where follows([0xE2, 0x80, 0xA8]) || follows([0xE2, 0x80, 0xA9]): text.index += 3
-            case 0xEF where follows([0xEF, 0xBB, 0xBF]): text.index += 3
-            default: return
+            default:
+                let length = wideSpaceLength
+                guard length > 0 else { return }
+                text.index += length
             }
+        }
+    }
+
+    /// In bytes, that of the space beyond ASCII that comes next; 0 for none.
+    private var wideSpaceLength: Int {
+        switch text.next {
+        case 0xC2 where follows([0xC2, 0xA0]): 2
+        case 0xE2 where follows([0xE2, 0x80, 0xA8]) || follows([0xE2, 0x80, 0xA9]): 3
+        case 0xEF where follows([0xEF, 0xBB, 0xBF]): 3
+        default: 0
         }
     }
 

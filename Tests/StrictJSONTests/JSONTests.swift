@@ -171,8 +171,10 @@ struct JSON5Tests {
         "\t", "\n", "\u{B}", "\u{C}", "\r", " ", "\u{A0}", "\u{2028}", "\u{2029}", "\u{FEFF}", "/**/", "//\n", "//\r",
     ])
     func `takes all that is space to JSON5`(space: String) throws {
-        let text = ["", "{", "'a'", ":", "[", "1", ",", "]", "}", ""].joined(separator: space)
-        #expect(try JSON(parsingJSON5: Array(text.utf8)).text == #"{"a":[1]}"#)
+        for name in ["'a'", "a"] {
+            let text = ["", "{", name, ":", "[", "1", ",", "]", "}", ""].joined(separator: space)
+            #expect(try JSON(parsingJSON5: Array(text.utf8)).text == #"{"a":[1]}"#)
+        }
     }
 
     @Test(arguments: [
