@@ -34,7 +34,7 @@ package struct PolicySimulation: Sendable {
             user: user, bucket: bucket,
             partition: partition, time: time)
         let own = simulator.objects + simulator.copies + simulator.lists
-        rows = own + simulator.sharedFolders + simulator.rest
+        rows = own + simulator.timesAndPlaces + simulator.sharedFolders + simulator.rest
     }
 }
 
@@ -59,12 +59,13 @@ private struct PolicySimulator {
     private func arn(_ bucket: String, _ key: String) -> String { "arn:\(partition):s3:::\(bucket)/\(key)" }
 
     private func allows(
-        _ action: String, _ resource: String, prefix: String? = nil, at time: Date? = nil
+        _ action: String, _ resource: String, prefix: String? = nil, at time: Date? = nil,
+        from address: String = address
     ) -> Bool {
         var context = context
         if let prefix { context["s3:prefix"] = [prefix] }
         context["aws:currenttime"] = [(time ?? self.time).wireText]
-        context["aws:sourceip"] = [Self.address]
+        context["aws:sourceip"] = [address]
         return session.allows(IAMRequest(action, resource, context: context))
     }
 
@@ -201,6 +202,31 @@ private struct PolicySimulator {
             return true
         }
         return naming.isEmpty ? false : nil
+    }
+
+    // MARK: Times and places
+
+    /// Of a scope whose credentials are for one request: what it says at another time and in another place.
+    var timesAndPlaces: [Row] {
+        guard let folder = policy.folders.first else { return [] }
+        let key = "\(folder)\(user.text)/a.jpg"
+        return ["s3:GetObject", "s3:PutObject"].flatMap { action in
+            var rows: [Row] = []
+            if policy.namesClientAddress {
+                rows.append(
+                    Row(
+                        action: action, target: key, remark: "from another address",
+                        isAllowed: allows(action, arn(bucket, key), from: "198.51.100.7"), expected: nil))
+            }
+            if let window = policy.window {
+                rows.append(
+                    Row(
+                        action: action, target: key, remark: "\(window) s later",
+                        isAllowed: allows(action, arn(bucket, key), at: time.addingTimeInterval(Double(window))),
+                        expected: nil))
+            }
+            return rows
+        }
     }
 
     // MARK: Shared folders

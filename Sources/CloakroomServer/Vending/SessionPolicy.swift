@@ -58,10 +58,10 @@ package struct SessionPolicy: Sendable {
     package var differsByRequest: Bool { !requestPlaceholders.isEmpty }
 
     /// Whether a request whose client's address is not known cannot be given one.
-    var namesClientAddress: Bool { requestPlaceholders.contains(.clientAddress) }
+    package var namesClientAddress: Bool { requestPlaceholders.contains(.clientAddress) }
 
     /// For how long all of it holds at the most, in seconds; `nil` where it names no such time.
-    var window: Int? {
+    package var window: Int? {
         requestPlaceholders.compactMap { if case .later(let seconds) = $0 { seconds } else { nil } }.min()
     }
 

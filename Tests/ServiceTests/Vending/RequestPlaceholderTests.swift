@@ -81,6 +81,18 @@ struct RequestPlaceholderTests {
         #expect(policy.window == 300 && policy.namesClientAddress && policy.differsByRequest)
     }
 
+    @Test func `are shown by a simulation at another time and in another place`() throws {
+        let scope = Scope(name: "narrow", policy: try Self.policy("\(Self.here), \(Self.soon)"))
+        let rows = PolicySimulation(
+            Grant(scope: scope, lifetime: .seconds(900), tier: "free"), user: try #require(UserID("u_1")), bucket: "b",
+            partition: "aws", at: Date()
+        ).rows.filter { $0.action == "s3:GetObject" && $0.target == "photos/u_1/a.jpg" }
+        #expect(
+            rows.map { "\($0.isAllowed) \($0.remark)" } == [
+                "true own object", "false from another address", "false 300 s later",
+            ])
+    }
+
     @Test(arguments: [
         #""IpAddress": {"aws:SourceIp": ["203.0.113.0/24", "2001:db8::/32"]}"#,
         #""NotIpAddress": {"aws:SourceIp": "203.0.113.7"}"#,
