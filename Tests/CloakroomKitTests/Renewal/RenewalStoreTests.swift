@@ -56,6 +56,19 @@ import Testing
         }
     }
 
+    @Test func `what could not be recorded counts when old keys are looked for`() async throws {
+        let store = FailingRenewalStore()
+        let ledger = RenewalLedger(store: store)
+        let (old, new) = (AssetKey("old"), AssetKey("new"))
+        try await ledger.save([old, new].map { RenewalRecord(key: $0.text, lastRenewed: date) })
+        await store.fail(CloakroomError(.diskFull, "full"))
+        let later = [
+            RenewalRecord(key: "old", lastRenewed: date + 1), RenewalRecord(key: "new", lastRenewed: date + 10),
+        ]
+        await #expect(throws: CloakroomError.self) { try await ledger.save(later) }
+        #expect(try await Set(ledger.keys(notHeardSince: date + 5).map(\.text)) == ["old"])
+    }
+
     @Test func `keys that look alike are two, in memory and in a file`() async throws {
         try await withFolder {
             for store in [InMemoryRenewalStore(), try SQLiteRenewalStore(at: file, owner: .test)] as [any RenewalStore]

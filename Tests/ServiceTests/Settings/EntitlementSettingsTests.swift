@@ -12,6 +12,17 @@ struct EntitlementSettingsTests {
         }
     }
 
+    @Test func `takes for a record a name that is one, and one of the tiers where there are any`() throws {
+        let free = try settings(smallest())
+        #expect(free.faultOfTier("gold") == nil)
+        for name in ["", "a b", String(repeating: "a", count: 65)] {
+            #expect(free.faultOfTier(name) == "takes 1…64 letters, digits and _.:/=+@-")
+        }
+        let tiers = try settings(smallest("tiers: {pro: {}, free: {}}"))
+        #expect(tiers.faultOfTier("pro") == nil)
+        #expect(tiers.faultOfTier("gold") == "takes one of the settings' tiers: free, pro")
+    }
+
     @Test func `reads tiers, and has none where none are given`() throws {
         let none = try settings(smallest())
         #expect(none.tiers.isEmpty && none.entitlements.enabled && none.entitlements.withoutRecord == .default)
