@@ -21,7 +21,9 @@ package enum BucketRule {
     package static func rule(_ web: Settings.Web) -> CORSRule? { web.origins.isEmpty ? nil : rule(web.origins) }
 
     /// Whether a rule is an earlier one of ours. Stores that keep no names are told by all that it says but its origins.
-    static func isOurs(_ other: CORSRule) -> Bool { other.id == id || rule([]).differsInOriginsAlone(from: other) }
+    static func isOurs(_ other: CORSRule) -> Bool {
+        other.id == id || other.id.isEmpty && rule([]).differsInOriginsAlone(from: other)
+    }
 
     private static func rule(_ origins: [String]) -> CORSRule {
         CORSRule(

@@ -38,6 +38,12 @@ struct CORSPlanTests {
         #expect(Self.plan([other, Self.ours(id: "")]).changesNothing)
     }
 
+    @Test func `keeps a rule of another name that says what its own would say`() {
+        let other = Self.ours(["https://staging.example"], id: "staging-site")
+        #expect(Self.plan([other]).changes == [.added(Self.ours()), .kept(other)])
+        #expect(Self.plan([other], Settings.Web(origins: [])).changesNothing)
+    }
+
     @Test func `comes out from behind a rule that hides it`() {
         let other = Self.rule("other", ["https://*.example"])
         let plan = Self.plan([other, Self.ours()])
