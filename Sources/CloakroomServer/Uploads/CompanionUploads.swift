@@ -17,6 +17,8 @@ final class CompanionUploads {
         case completed(CompanionCompletionBody)
         /// Not yet; the sentence says why.
         case incomplete(UploadCompletionRefusal)
+        /// It is more than the user may store now.
+        case notAdmitted
         case gone
     }
 
@@ -109,21 +111,26 @@ final class CompanionUploads {
     /// Completes it of the parts that are named, once S3 has all of them and they are not too many bytes.
     ///
     /// A client that repeats the request, because the response was lost, is told that it is complete.
+    ///
+    /// - Parameter admit: told how many bytes it is more than were counted when it began.
     func complete(
-        _ ticket: CompanionTicket, _ named: [CompanionCompletionRequest.Part]
+        _ ticket: CompanionTicket, _ named: [CompanionCompletionRequest.Part],
+        admit: @LoopActor (Int) async -> Bool
     ) async throws(AWSError) -> Outcome {
         let asset = try names.named(ticket.objectKey)
         guard let stored = try await stored(ticket) else { return try await completedBefore(asset, named) }
         let parts: [UploadedPart]
+        let count: Int
         do throws(UploadCompletionRefusal) {
             parts = try Self.matching(named, stored)
-            let count = parts.reduce(0) { $0 + $1.byteCount }
+            count = parts.reduce(0) { $0 + $1.byteCount }
             guard count <= rules.maximumBytes else {
                 throw UploadCompletionRefusal.tooLarge(count, maximum: rules.maximumBytes)
             }
         } catch {
             return .incomplete(error)
         }
+        if count > rules.assumedBytes, await !admit(count - rules.assumedBytes) { return .notAdmitted }
         switch try await s3.completeMultipartUpload(
             asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline)
         {

@@ -11,9 +11,11 @@ import Testing
 struct CompanionTests {
     private static let json: HeaderFields = ["Content-Type": "application/json"]
     private static let settings = """
-        limits: {vend: {whenRedisIsAway: "open"}, upload: {requests: 100}, uploadBytes: {bytes: 1000}}, web: {companion: true},
+        limits: {vend: {whenRedisIsAway: "open"}, upload: {requests: 100}, uploadBytes: {bytes: 100000000}}, web: {companion: true},
         uploads: {assumedBytes: 100, maximumBytes: 8388611, idKeys: [{env: "SIGNING"}]}
         """
+    /// Ten of the assumed length, and no more.
+    private static let few = settings.replacing("100000000", with: "1000")
     private static let key = "000102030405060708090a0b0c0d0e0f.bin"
     private static let uploads = "/companion/s3/multipart"
 
@@ -193,8 +195,21 @@ struct CompanionTests {
             "\(answer)")
     }
 
+    @Test @LoopActor func `what is longer than assumed counts when it is complete`() async throws {
+        let service = try service(settings: Self.few)
+        let token = try service.token()
+        let upload = try await begun(service)
+        func complete() async -> String {
+            await service.ask(
+                "POST", "\(upload)/complete?key=\(Self.key)", token: token, fields: Self.json,
+                body: #"{"parts":[{"PartNumber":1,"ETag":"a"},{"PartNumber":2,"ETag":"b"}]}"#)
+        }
+        #expect(status(await complete()) == "429")
+        #expect(!service.transport.requests.contains { $0.method == "POST" && $0.target.contains("uploadId") })
+    }
+
     @Test @LoopActor func `each upload counts as one of the assumed length`() async throws {
-        let service = try service()
+        let service = try service(settings: Self.few)
         let token = try service.token()
         for _ in 0..<10 { _ = try await begun(service) }
         let eleventh = await service.ask("GET", "/companion/s3/params?type=image/jpeg", token: token)
