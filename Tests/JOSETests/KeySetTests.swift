@@ -114,14 +114,6 @@ struct KeySetTests {
         #expect(outcome(two, try token(Self.a.0, .es256)) == .ambiguousKey)
     }
 
-    @Test func `takes a token without a name by any of the operator's own keys, if none of them has a name`() throws {
-        let unnamed = #"{"kty":"oct","k":"\#(Self.text)"}"#
-        let other = #"{"kty":"oct","k":"\#(Base64URL.encode([UInt8](repeating: 1, count: 32)))"}"#
-        #expect(try outcome("\(other),\(unnamed)", kid: nil) == nil)
-        let named = #"{"kty":"oct","k":"\#(Self.text)","kid":"a"}"#
-        #expect(try outcome("\(unnamed),\(named)", kid: nil) == .ambiguousKey)
-    }
-
     @Test func `tries each of several keys of one name, up to four`() throws {
         let others = try [
             #""x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0""#,

@@ -37,6 +37,19 @@ package struct IPNetwork: Sendable, Equatable {
         return bytes(address) == nil ? nil : address
     }
 
+    /// An address in the one form that is canonical (RFC 5952, as inet_ntop(3) writes it); `nil` for what is none.
+    static func canonical(_ text: String) -> String? {
+        guard let bytes = bytes(text) else { return nil }
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        let written = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe buffer.withUnsafeMutableBufferPointer { buffer in
+                unsafe inet_ntop(family, bytes.baseAddress, buffer.baseAddress, socklen_t(INET6_ADDRSTRLEN)) != nil
+            }
+        }
+        return written ? String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self) : nil
+    }
+
     package func contains(_ other: IPNetwork) -> Bool {
         guard bytes.count == other.bytes.count, prefixLength <= other.prefixLength else { return false }
         let whole = prefixLength / 8

@@ -141,7 +141,18 @@ package enum TextShape: Sendable, CaseIterable {
                 port != (origin.scheme == "https" ? 443 : 80)
             else { return false }
         }
+        guard isAsBrowsersWriteIt(host: String(origin.host)) else { return false }
         return origin.scheme == "https" || ["localhost", "127.0.0.1", "[::1]"].contains(origin.host)
+    }
+
+    /// Addresses have one form in an origin (URL Standard, "host serializer"); others of them no browser ever sends.
+    private func isAsBrowsersWriteIt(host: String) -> Bool {
+        if host.hasPrefix("[") {
+            let address = String(host.dropFirst().dropLast())
+            return IPNetwork.canonical(address) == address
+        }
+        let last = host.split(separator: ".").last ?? ""
+        return !ASCIIClass.digits.holdsAll(of: last) || IPNetwork.canonical(host) == host
     }
 
     /// Short enough to stand in the name of a rule (255 characters).

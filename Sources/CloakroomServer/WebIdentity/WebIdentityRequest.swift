@@ -47,7 +47,8 @@ struct WebIdentityRequest: Sendable {
         try parameters.refuseWhatIsNotSupported()
         let name = action.tokenParameter
         guard let token = parameters[name], !token.isEmpty else { throw .missing(name) }
-        self.token = Array(token.utf8)
+        // A file that a person made ends in a line feed; SDKs send it as it is.
+        self.token = Array(token.utf8.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed())
         maximumTokenBytes = query[name] == nil ? Self.maximumTokenBytes : Self.maximumTokenBytesInQuery
         roleARN = parameters["RoleArn"] ?? ""
         sessionName = try Self.sessionName(parameters)

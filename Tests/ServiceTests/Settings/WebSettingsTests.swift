@@ -27,6 +27,8 @@ struct WebSettingsTests {
         "https://user@app.example", "app.example", "//app.example", "ftp://app.example", "http://app.example",
         "http://127.0.0.2", "http://10.0.0.1", "http://localhost.example", "capacitor://localhost", "",
         "https://bücher.example", "https://app.example https://other.example", "https://app.example$",
+        "https://127.1", "https://0x7f.0.0.1", "https://192.0.2.01", "https://192.0.2.1.5", "https://[::0001]",
+        "https://[0:0:0:0:0:0:0:1]", "https://[2001:DB8::1]",
     ])
     func `refuses all else`(origin: String) {
         let faults = faults("['https://app.example', '\(origin)']")

@@ -28,6 +28,15 @@ struct WebIdentityTests {
         "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=\(Self.role)%2Fsession&RoleSessionName=app&WebIdentityToken=\(token)"
     }
 
+    @Test @LoopActor func `takes a token with the line feed that ends its file`() async throws {
+        let service = try TestService(Self.many)
+        for end in ["%0A", "%0D%0A"] {
+            #expect(await ask(service, standard(try service.token()) + end).status == "200")
+        }
+        #expect(await ask(service, standard(try service.token()) + "%0Ax").status == "400")
+        #expect(await ask(service, standard("%0A")).status == "400")
+    }
+
     @Test @LoopActor func `vends in the XML of STS`() async throws {
         let service = try TestService(Self.many)
         let (status, xml, text) = await ask(service, standard(try service.token()))
