@@ -1,3 +1,4 @@
+import CloakroomTestSupport
 import Foundation
 import Testing
 
@@ -108,6 +109,37 @@ extension EndToEnd {
                 #expect(try own.ask("PUT", "\(try Self.base())/photos/ur_1/a.jpg").status == 200)
                 let metrics = Metrics(try stack.ask(.metrics).text)
                 #expect(metrics.sum("cloakroom_omitted_shares_total") == 2)
+            }
+        }
+
+        @Test func `what STS refuses to share leaves the user's own`() throws {
+            let sts = try HTTPServer { request in
+                let isRefused = String(decoding: request.body, as: UTF8.self).contains("Shared1")
+                let end = Date().addingTimeInterval(3600).formatted(.iso8601)
+                let body =
+                    isRefused
+                    ? "<ErrorResponse><Error><Code>PackedPolicyTooLarge</Code></Error></ErrorResponse>"
+                    : "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIA1</AccessKeyId>"
+                        + "<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>\(end)</Expiration>"
+                        + "</Credentials></AssumeRoleResult></AssumeRoleResponse>"
+                let head = "HTTP/1.1 \(isRefused ? 400 : 200) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                return [.send(Array((head + body).utf8))]
+            }
+            let options = Stack.Options(nginx: true, s3: true) {
+                $0["vending.sharing"] = true
+                $0["aws.stsEndpoint"] = sts.url
+            }
+            try Stack.run("refused-share", options) { stack in
+                _ = try user(stack, "share", "rs_1", "--with", "rs_2", "--prefix", "photos/rs_1/x/", "--until", "+1h")
+                let before = sts.requests.count
+                for _ in 1...3 {
+                    let reply = try stack.askNginx(.vend(Tokens.token(user: "rs_2")))
+                    #expect(reply.status == 200 && reply.json["shared"] == nil, "\(reply.told)")
+                }
+                #expect(sts.requests.count == before + 2, "with it and without it, and then from the cache")
+                let lines = stack.logLines("a shared folder is left out")
+                #expect(lines.map { $0["code"] as? String } == ["PackedPolicyTooLarge"])
+                #expect(lines.map { $0["reason"] as? String } == ["refused"])
             }
         }
 

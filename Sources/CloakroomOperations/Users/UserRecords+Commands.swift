@@ -32,7 +32,7 @@ extension UserRecords {
     }
 
     /// Whether the user's key can hold a record: then it may lead to others.
-    private func isHash(_ user: UserID) async -> Bool {
+    package func isHash(_ user: UserID) async -> Bool {
         do throws(UserRecordError) {
             _ = try await record(of: user)
             return true

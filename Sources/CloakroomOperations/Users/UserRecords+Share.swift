@@ -88,6 +88,7 @@ extension UserRecords {
         guard changed.folders.count <= SharingRules.maximumFolders else { throw ShareRefusal.tooManyFolders }
         let scopes = try Self.scopes(
             opening: folder, among: changed, besides: shares, of: recipient, tier: record?.tier, rules, settings, now)
+        if try await self.record(of: folder.owner)?.isDisabled == true { throw ShareRefusal.ownerDisabled }
         guard !revision.isEmpty else {
             try await beginShares(with: recipient)
             return (.changed, [])
@@ -120,8 +121,7 @@ extension UserRecords {
                 let opened = Set(shared.folders.map(\.prefix))
                 let before = rules.sessionShares(former.folders, of: recipient, grant, at: now).shared.folders
                 guard before.allSatisfy({ opened.contains($0.prefix) }) else {
-                    why = .size
-                    continue
+                    throw .tooLarge(tier: name, besidesOthers: true)
                 }
                 if shared.folders.contains(folder) { opens.insert(scope.name) }
                 why = why ?? omitted.first { $0.folder == folder }?.why

@@ -73,13 +73,17 @@ extension CloakroomService {
         let permit = VendPermit(
             subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
         return .waiting(for: .sts) { [self, grant, shares = entitlement.shares] in
-            var grant = grant
-            var result = await vended(subject, grant, revokedBefore: revoked, permit)
+            let deadline = ContinuousClock.now + dependencies.settings.server.requestDeadline
+            let result = await vended(subject, grant, revokedBefore: revoked, deadline, permit)
             // The user's own does not fail for what others share.
-            if case .failure(.refused) = result, let sharing, !grant.shared.isEmpty {
-                sharing.refused(shares, for: subject.userID, grant)
-                grant.shared = .none
-                result = await vended(subject, grant, revokedBefore: revoked, permit)
+            if case .failure(.refused(_, let code)) = result, let sharing, !grant.shared.isEmpty {
+                var plain = grant
+                plain.shared = .none
+                let own = await vended(subject, plain, revokedBefore: revoked, deadline, permit)
+                if case .success = own {
+                    sharing.refused(shares, for: subject.userID, grant, code: code)
+                    return outcome(own, plain, of: subject, tier: tier, request, wire, permit)
+                }
             }
             return outcome(result, grant, of: subject, tier: tier, request, wire, permit)
         }
@@ -90,11 +94,13 @@ extension CloakroomService {
     /// Of requests that wait for one call of STS only the first needs the permit. When it does not get it, the next one
     /// tries with its own.
     @inline(never) private func vended(
-        _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ permit: VendPermit
+        _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ deadline: ContinuousClock.Instant,
+        _ permit: VendPermit
     ) async -> Result<VendedSession, STSError> {
         for _ in 0..<3 {
             let result = await dependencies.vendor.credentials(
-                for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.isGranted() })
+                for: subject, grant, revokedBefore: revokedBefore, deadline: deadline,
+                permit: { await permit.isGranted() })
             guard case .failure(Vendor.notPermitted) = result, permit.limited == nil else { return result }
         }
         return .failure(.unavailable(retryAfter: .seconds(1), code: "TooManyVends"))

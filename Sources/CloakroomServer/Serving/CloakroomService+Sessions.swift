@@ -120,7 +120,8 @@ extension CloakroomService {
             let users = error.users.map(\.text).joined(separator: " ")
             dependencies.log.error(
                 "what a user shares is not ended", ["user": .text(subject.userID.text), "with": .text(users)])
-            return .unavailable(reason: "redis")
+            // Apple tells it again; a record that cannot be read is for the operator.
+            if case .redis = error.error { return .unavailable(reason: "redis") }
         }
         dependencies.log.info(
             "user disabled", ["user": .text(subject.userID.text), "reason": .text(event.rawValue)])

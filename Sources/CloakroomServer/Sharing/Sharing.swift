@@ -55,15 +55,23 @@ final class Sharing {
     }
 
     /// STS has no room for it after all, or its role takes no such tags: the user's own is to be vended without.
-    func refused(_ shares: UserRecord.Shares, for user: UserID, _ grant: Grant) {
-        refusals.insert(now().addingTimeInterval(Self.pause), for: key(shares, user, grant))
-        for folder in grant.shared.folders { tell(.refused, user, folder.prefix) }
+    ///
+    /// - Parameter code: that of STS.
+    func refused(_ shares: UserRecord.Shares, for user: UserID, _ grant: Grant, code: String) {
+        let key = key(shares, user, grant)
+        // Many requests may have waited for one refusal.
+        if let refused = refusals.value(for: key), refused > now() { return }
+        refusals.insert(now().addingTimeInterval(Self.pause), for: key)
+        for folder in grant.shared.folders { tell(.refused, user, folder.prefix, code: code) }
     }
 
-    private func tell(_ why: SharingRules.Omission, _ user: UserID, _ prefix: String?) {
+    private func tell(_ why: SharingRules.Omission, _ user: UserID, _ prefix: String?, code: String? = nil) {
         metrics.omittedShare(why)
         log.warning(
             "a shared folder is left out",
-            ["reason": .text(why.rawValue), "user": .text(user.text), "prefix": prefix.map { .text($0) }])
+            [
+                "reason": .text(why.rawValue), "code": code.map { .text($0) }, "user": .text(user.text),
+                "prefix": prefix.map { .text($0) },
+            ])
     }
 }

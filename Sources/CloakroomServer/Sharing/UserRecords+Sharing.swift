@@ -123,8 +123,16 @@ extension UserRecords {
     package func unshare(
         _ owner: UserID, with recipient: UserID, prefix: String? = nil
     ) async throws(UserRecordError) -> Int {
-        let entry = try await recipients(of: owner).first { $0.user == recipient }
-        return try await unshare(owner, with: recipient, prefix: prefix, entry)
+        // The recipient's record alone opens anything: it is changed whatever the owner's says.
+        var entry: Recipient?
+        var failure: UserRecordError?
+        do throws(UserRecordError) { entry = try await recipients(of: owner).first { $0.user == recipient } } catch {
+            // What is no hash leads nowhere.
+            if error != .malformed(nil) { failure = error }
+        }
+        let count = try await unshare(owner, with: recipient, prefix: prefix, entry)
+        if let failure { throw failure }
+        return count
     }
 
     /// - Parameter entry: as the owner's record had it before: one that something has been shared by since stays.
@@ -178,9 +186,11 @@ extension UserRecords {
     package func forgetFormerRecipients(of owner: UserID, at time: Date) async throws(UserRecordError) -> Int {
         var forgotten = 0
         for recipient in try await recipients(of: owner) {
-            let folders = try await shares(with: recipient.user).shares.folders.filter { $0.owner == owner }
-            guard folders.allSatisfy({ $0.end <= time }) else { continue }
-            _ = try await unshare(owner, with: recipient.user, prefix: nil, recipient)
+            // One whose record cannot be read now may have something.
+            guard let folders = try? await shares(with: recipient.user).shares.folders.filter({ $0.owner == owner }),
+                folders.allSatisfy({ $0.end <= time })
+            else { continue }
+            _ = try await run(Self.forgetScript, owner, [recipient.word])
             forgotten += 1
         }
         return forgotten

@@ -63,14 +63,15 @@ package final class Vendor {
 
     /// New ones, for a subject for whom none are ``cached(for:_:revokedBefore:)``.
     ///
-    /// - Parameter permit: whether STS may be called; evaluated just before, and by none that waits for the call
-    ///   of another.
+    /// - Parameters:
+    ///   - deadline: that of the request; `nil` for one that begins now.
+    ///   - permit: whether STS may be called; evaluated just before, and by none that waits for the call of another.
     @inline(never) package func credentials(
-        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
+        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil, deadline: ContinuousClock.Instant? = nil,
         permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
     ) async -> Result<VendedSession, STSError> {
-        // For all that follows: no request waits twice as long as it may.
-        let deadline = ContinuousClock.now + requestDeadline
+        // For all that follows: no request waits twice as long as it may, and a revocation counts on that.
+        let deadline = deadline ?? ContinuousClock.now + requestDeadline
         if cache != nil, !grant.isForOneRequest {
             return await fetched(for: subject, grant, revokedBefore: revokedBefore, deadline, permit)
         }

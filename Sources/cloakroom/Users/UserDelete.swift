@@ -8,7 +8,13 @@ enum UserDelete: UserCommand {
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let (line, user) = try UserCommandLine.ofUser(options)
         return line.withRecords { records in
+            let isReadable = await records.isHash(user)
             guard try await records.delete(user) else { return Output.fail("there is no record of \(user.text)") }
+            guard isReadable else {
+                return Output.fail(
+                    "what is deleted was no record: whatever \(user.text) shared is shared to its end, unless you run "
+                        + "cloakroom user unshare \(user.text) --with each who may have it")
+            }
             return .success
         }
     }

@@ -112,7 +112,10 @@ enum UserShares: UserCommand {
             let taken = try await records.shares(with: user).shares
             var given: [(recipient: UserID, folder: SharedFolder)] = []
             for recipient in try await records.recipients(of: user) {
-                let folders = try await records.shares(with: recipient.user).shares.folders
+                guard let folders = try? await records.shares(with: recipient.user).shares.folders else {
+                    Output.note("the record of \(recipient.user.text) cannot be read")
+                    continue
+                }
                 given += folders.filter { $0.owner == user }.map { (recipient.user, $0) }
             }
             if taken.unreadable > 0 {

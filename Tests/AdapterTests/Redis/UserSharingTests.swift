@@ -161,6 +161,11 @@ struct UserSharingTests {
                 try await records.endSharing(of: owner)
             }
             #expect(error?.users == [other])
+            // Nor does an owner's.
+            let fifth = UserID("u_5")!
+            try await share(records, try folder("photos/u_5/", of: fifth), with: third)
+            _ = await redis.outcome("SET", "c:user:{u_5}", "x")
+            #expect(try await records.unshare(fifth, with: third) == 1)
             for user in [third, fourth] { #expect(try await shared(records, with: user).isEmpty) }
             await #expect(throws: UserRecords.UnendedSharing.self) { try await records.delete(owner) }
             #expect(try await records.recipients(of: owner).map(\.user) == [other], "it still leads there")

@@ -141,7 +141,7 @@ struct VendorTests {
         var grant = Grant(scope: settings.vending.scope, lifetime: .seconds(900), tier: "free")
         grant.shared = sharing.folders(shares, for: user, grant)
         #expect(grant.shared.folders.count == 1)
-        sharing.refused(shares, for: user, grant)
+        for _ in 1...2 { sharing.refused(shares, for: user, grant, code: "PackedPolicyTooLarge") }
         #expect(sharing.folders(shares, for: user, grant).isEmpty)
         clock.pass(601)
         #expect(sharing.folders(shares, for: user, grant) == grant.shared)
