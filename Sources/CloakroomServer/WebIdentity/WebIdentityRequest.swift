@@ -48,7 +48,9 @@ struct WebIdentityRequest: Sendable {
         let name = action.tokenParameter
         guard let token = parameters[name], !token.isEmpty else { throw .missing(name) }
         // A file that a person made ends in a line feed; SDKs send it as it is.
-        self.token = Array(token.utf8.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed())
+        var bytes = Array(token.utf8)
+        while bytes.last == 0x0A || bytes.last == 0x0D { bytes.removeLast() }
+        self.token = bytes
         maximumTokenBytes = query[name] == nil ? Self.maximumTokenBytes : Self.maximumTokenBytesInQuery
         roleARN = parameters["RoleArn"] ?? ""
         sessionName = try Self.sessionName(parameters)
