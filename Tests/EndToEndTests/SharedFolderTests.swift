@@ -100,6 +100,17 @@ extension EndToEnd {
             }
         }
 
+        @Test func `what a folder above still shares is said when one within is unshared`() throws {
+            try Stack.run("unshare-within", Self.options()) { stack in
+                for prefix in ["photos/uw_1/", "photos/uw_1/x/"] {
+                    _ = try user(stack, "share", "uw_1", "--with", "uw_2", "--prefix", prefix, "--until", "+1h")
+                }
+                let told = try user(stack, "unshare", "uw_1", "--with", "uw_2", "--prefix", "photos/uw_1/x/")
+                #expect(told.contains("uw_2 reads it all the same, below photos/uw_1/"), "\(told)")
+                #expect(try user(stack, "unshare", "uw_1", "--with", "uw_2").contains("all the same") == false)
+            }
+        }
+
         @Test func `a line that cannot be read takes nothing from the user`() throws {
             try Stack.run("unreadable-share", Self.options()) { stack in
                 try stack.redis?.command(

@@ -12,7 +12,7 @@ locals {
   revoker_policy  = replace(local.policies["revoker-policy.json"], "SESSION_ROLE_ARN", aws_iam_role.session.arn)
   worker_trust    = local.policies[var.worker == "irsa" ? "worker-trust-irsa.json" : "worker-trust-service.json"]
   trust_file      = var.sharing ? "session-role-trust-sharing.json" : "session-role-trust.json"
-  session_trust   = replace(local.policies[local.trust_file], "WORKER_ARN", coalesce(local.worker_arn, "nobody"))
+  session_trust   = replace(local.policies[local.trust_file], "WORKER_ARN", coalesce(local.worker_arn, "no-worker"))
   release_policy  = local.policies[var.release_mode == "tag" ? "release-tag-policy.json" : "release-policy.json"]
   session_folders = local.policies["session-role-policy.json"]
 }

@@ -10,34 +10,29 @@ import CloakroomHTTP
 /// What AssumeRole gave.
 package struct AssumedRole: Sendable, Equatable {
     /// With a session token and an expiration, always.
-    package let credentials: Credentials
-    package let expiration: Date
+    package private(set) var credentials: Credentials
+    package private(set) var expiration: Date
     /// How much of the limit on policy and tags is used, in percent.
     package let packedPolicySize: Int?
 
     /// What was cached of an earlier response.
     package init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date) {
-        self.init(
+        credentials = Credentials(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
-            expiration: expiration, packedPolicySize: nil)
+            expiration: expiration)
+        self.expiration = expiration
+        packedPolicySize = nil
     }
 
     /// The same, said to end at that time if it does not end earlier.
     package func ending(by end: Date) -> AssumedRole {
         guard end < expiration else { return self }
-        return AssumedRole(
+        var role = self
+        role.expiration = end
+        role.credentials = Credentials(
             accessKeyID: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey,
-            sessionToken: credentials.sessionToken, expiration: end, packedPolicySize: packedPolicySize)
-    }
-
-    private init(
-        accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret?, expiration: Date, packedPolicySize: Int?
-    ) {
-        credentials = Credentials(
-            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
-            expiration: expiration)
-        self.expiration = expiration
-        self.packedPolicySize = packedPolicySize
+            sessionToken: credentials.sessionToken, expiration: end)
+        return role
     }
 
     /// Reads the response of AWS and of compatible services; of what they leave out, only the credentials are missed.

@@ -31,8 +31,7 @@ package struct PolicySimulation: Sendable {
         grant.clientAddress = PolicySimulator.address
         let simulator = PolicySimulator(
             policy: grant.scope.policy, session: grant.session(of: user, at: time), shared: grant.shared.folders,
-            user: user, bucket: bucket,
-            partition: partition, time: time)
+            user: user, bucket: bucket, partition: partition, time: time)
         let own = simulator.objects + simulator.copies + simulator.lists
         rows = own + simulator.timesAndPlaces + simulator.sharedFolders + simulator.rest
     }

@@ -9,7 +9,6 @@ package import CloakroomServer
 
 /// Why a folder is not shared.
 package enum ShareRefusal: Error, Sendable, Equatable {
-    case records(UserRecordError)
     case sameUser
     /// It lies in none of the owner's folders, which are these.
     case place(folders: [String])
@@ -38,35 +37,30 @@ extension UserRecords {
     /// Lets a user read a folder of another's until a time; in place of what was shared under the same prefix.
     ///
     /// - Returns: the scopes with which the recipient reads it.
+    /// - Throws: ``ShareRefusal``, or a ``UserRecordError``.
     package func share(
         _ folder: SharedFolder, with recipient: UserID, _ settings: Settings, now: Date
-    ) async throws(ShareRefusal) -> [String] {
+    ) async throws -> [String] {
         let rules = SharingRules(settings)
-        guard folder.owner != recipient else { throw .sameUser }
+        guard folder.owner != recipient else { throw ShareRefusal.sameUser }
         guard folder.folder(among: rules.places) != nil else {
-            throw .place(folders: rules.places.map { "\($0)\(folder.owner.text)/" })
+            throw ShareRefusal.place(folders: rules.places.map { "\($0)\(folder.owner.text)/" })
         }
         let earliest = rules.earliestEnd(at: now)
-        guard folder.end > earliest else { throw .tooShort(until: earliest) }
+        guard folder.end > earliest else { throw ShareRefusal.tooShort(until: earliest) }
         for _ in 0..<5 {
-            do {
-                let (step, scopes) = try await attempt(folder, with: recipient, rules, settings, now)
-                switch step {
-                case .done: return scopes
-                case .changed: continue
-                case .disabled: throw ShareRefusal.recipientDisabled
-                case .full:
-                    guard try await forgetFormerRecipients(of: folder.owner, at: now) > 0 else {
-                        throw ShareRefusal.tooManyRecipients
-                    }
+            let (step, scopes) = try await attempt(folder, with: recipient, rules, settings, now)
+            switch step {
+            case .done: return scopes
+            case .changed: continue
+            case .disabled: throw ShareRefusal.recipientDisabled
+            case .full:
+                guard try await forgetFormerRecipients(of: folder.owner, at: now) > 0 else {
+                    throw ShareRefusal.tooManyRecipients
                 }
-            } catch let error as UserRecordError {
-                throw .records(error)
-            } catch {
-                throw error as? ShareRefusal ?? .busy
             }
         }
-        throw .busy
+        throw ShareRefusal.busy
     }
 
     private func attempt(
@@ -78,16 +72,16 @@ extension UserRecords {
         guard record != nil || settings.entitlements.withoutRecord == .default else {
             throw ShareRefusal.recipientUnknown
         }
-        var changed = UserRecord.Shares()
-        changed.folders = shares.folders.filter { $0.end > now }
-        if let index = changed.folders.firstIndex(where: { $0.owner == folder.owner && $0.prefix == folder.prefix }) {
-            changed.folders[index] = folder
+        let former = shares.folders
+        var folders = former.filter { $0.end > now }
+        if let index = folders.firstIndex(where: { $0.owner == folder.owner && $0.prefix == folder.prefix }) {
+            folders[index] = folder
         } else {
-            changed.folders.append(folder)
+            folders.append(folder)
         }
-        guard changed.folders.count <= SharingRules.maximumFolders else { throw ShareRefusal.tooManyFolders }
+        guard folders.count <= SharingRules.maximumFolders else { throw ShareRefusal.tooManyFolders }
         let scopes = try Self.scopes(
-            opening: folder, among: changed, besides: shares, of: recipient, tier: record?.tier, rules, settings, now)
+            opening: folder, among: folders, besides: former, of: recipient, tier: record?.tier, rules, settings, now)
         if try await self.record(of: folder.owner)?.isDisabled == true { throw ShareRefusal.ownerDisabled }
         guard !revision.isEmpty else {
             try await beginShares(with: recipient)
@@ -95,8 +89,10 @@ extension UserRecords {
         }
         switch try await announceShare(of: folder.owner, with: recipient) {
         case .disabled: throw ShareRefusal.ownerDisabled
-        case .full, .changed: return (.full, [])
-        case .done: return (try await setShares(changed, with: recipient, revision: revision), scopes)
+        case .full: return (.full, [])
+        case .changed: return (.changed, [])
+        case .done:
+            return (try await setShares(UserRecord.Shares(folders), with: recipient, revision: revision), scopes)
         }
     }
 
@@ -105,7 +101,7 @@ extension UserRecords {
     ///
     /// - Parameter tier: the record's; without one it is left to the token.
     private nonisolated static func scopes(
-        opening folder: SharedFolder, among shares: UserRecord.Shares, besides former: UserRecord.Shares,
+        opening folder: SharedFolder, among shares: [SharedFolder], besides former: [SharedFolder],
         of recipient: UserID, tier: String?, _ rules: SharingRules, _ settings: Settings, _ now: Date
     ) throws(ShareRefusal) -> [String] {
         let known = settings.tiers.isEmpty ? [settings.vending.defaultTier] : settings.tiers.keys.sorted()
@@ -117,9 +113,9 @@ extension UserRecords {
             var why: SharingRules.Omission?
             for scope in all.names.compactMap({ all[$0] }) where all.covers(terms.scope, scope) {
                 let grant = Grant(scope: scope, lifetime: terms.lifetime, tier: name)
-                let (shared, omitted) = rules.sessionShares(shares.folders, of: recipient, grant, at: now)
+                let (shared, omitted) = rules.sessionShares(shares, of: recipient, grant, at: now)
                 let opened = Set(shared.folders.map(\.prefix))
-                let before = rules.sessionShares(former.folders, of: recipient, grant, at: now).shared.folders
+                let before = rules.sessionShares(former, of: recipient, grant, at: now).shared.folders
                 guard before.allSatisfy({ opened.contains($0.prefix) }) else {
                     throw .tooLarge(tier: name, besidesOthers: true)
                 }
@@ -132,7 +128,7 @@ extension UserRecords {
             }
             switch why {
             case .owners: throw .tooManyOwners
-            case .size: throw .tooLarge(tier: name, besidesOthers: shares.folders.count > 1)
+            case .size: throw .tooLarge(tier: name, besidesOthers: shares.count > 1)
             // Where one of several tiers reads no folders at all, that is no reason against the others.
             case .place, .unreadable, .refused, nil: continue
             }

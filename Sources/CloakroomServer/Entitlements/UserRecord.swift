@@ -47,24 +47,25 @@ package struct UserRecord: Sendable, Equatable {
 
     package init() {}
 
-    /// What others share with a user.
+    /// What others share with a user, as it stands in the record. Few requests need it: it is read when one does.
     package struct Shares: Sendable, Equatable {
-        package var folders: [SharedFolder] = []
-        /// Lines that hold what no command writes: they open nothing, and take nothing from the user's own.
-        package var unreadable = 0
+        package let text: String
 
-        package init() {}
+        /// - Parameter text: lines of ``SharedFolder/line``.
+        package init(_ text: String = "") { self.text = text }
 
-        /// - Parameter text: as it stands in the record.
-        package init(_ text: String) {
+        package init(_ folders: [SharedFolder]) { text = folders.map(\.line).joined(separator: "\n") }
+
+        package var isEmpty: Bool { text.isEmpty }
+
+        package var folders: [SharedFolder] { read().folders }
+
+        /// - Returns: how many lines hold what no command writes: they open nothing, and take nothing from the user's own.
+        package func read() -> (folders: [SharedFolder], unreadable: Int) {
             let lines = text.split(separator: "\n")
-            folders = lines.compactMap { SharedFolder(line: $0) }
-            unreadable = lines.count - folders.count
+            let folders = lines.compactMap { SharedFolder(line: $0) }
+            return (folders, lines.count - folders.count)
         }
-
-        package var text: String { folders.map(\.line).joined(separator: "\n") }
-
-        package var isEmpty: Bool { folders.isEmpty && unreadable == 0 }
     }
 
     /// The text of a storage limit that is none.

@@ -82,34 +82,21 @@ extension CloakroomService {
             guard let asked = try? CompanionCompletionRequest(parsing: request.body) else {
                 return .answered(RouteResponse(.malformedBody))
             }
-            var refusal: RouteResponse?
+            var permit: LimitPermit?
             let outcome = try await uploads.complete(ticket, asked.parts) { bytes in
-                refusal = await self.refusal(of: subject, entitlement, bytes: bytes)
-                return refusal == nil
+                let late = self.permit(.upload(bytes: bytes), subject, entitlement)
+                permit = late
+                return await late.isGranted()
             }
             let answer: RouteResponse =
                 switch outcome {
                 case .completed(let body): .json(body.encoded)
                 case .incomplete(let fault): .incomplete(fault)
-                case .notAdmitted: refusal ?? .noSuchUpload
+                case .notAdmitted: permit?.refusal ?? .noSuchUpload
                 case .gone: .noSuchUpload
                 }
             return .answered(answer)
         }
-    }
-
-    /// Counts bytes that were not known when an upload began.
-    ///
-    /// - Returns: the response where they are too many; `nil` where they are not.
-    private func refusal(of subject: Subject, _ entitlement: Entitlement, bytes: Int) async -> RouteResponse? {
-        let cost = RateLimitCost.upload(bytes: bytes)
-        let terms = entitlement.tier.terms(of: cost)
-        let decision = await dependencies.limiter.count(cost, for: subject, by: terms)
-        dependencies.metrics.limited(cost, decision, by: terms)
-        guard !decision.isAllowed else { return nil }
-        var answer = RouteResponse.refused(cost, decision)
-        answer.limited = RouteResponse.Limited(terms: terms, decision: decision, nanoseconds: 0)
-        return answer
     }
 
     /// For an upload that has begun: the request counts, its bytes were counted then.

@@ -70,8 +70,7 @@ extension CloakroomService {
         if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
             return issued(held, grant, to: subject, tier: tier, request, wire)
         }
-        let permit = VendPermit(
-            subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
+        let permit = permit(.vend, subject, entitlement)
         return .waiting(for: .sts) { [self, grant, shares = entitlement.shares] in
             let deadline = ContinuousClock.now + dependencies.settings.server.requestDeadline
             let result = await vended(subject, grant, revokedBefore: revoked, deadline, permit)
@@ -89,13 +88,17 @@ extension CloakroomService {
         }
     }
 
+    func permit(_ cost: RateLimitCost, _ subject: Subject, _ entitlement: Entitlement) -> LimitPermit {
+        LimitPermit(cost, subject, entitlement.tier.terms(of: cost), dependencies.limiter, dependencies.metrics)
+    }
+
     // Not inlined, as in `Retrier`.
 
     /// Of requests that wait for one call of STS only the first needs the permit. When it does not get it, the next one
     /// tries with its own.
     @inline(never) private func vended(
         _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ deadline: ContinuousClock.Instant,
-        _ permit: VendPermit
+        _ permit: LimitPermit
     ) async -> Result<VendedSession, STSError> {
         for _ in 0..<3 {
             let result = await dependencies.vendor.credentials(
@@ -108,7 +111,7 @@ extension CloakroomService {
 
     @inline(never) private func outcome(
         _ result: Result<VendedSession, STSError>, _ grant: Grant, of subject: Subject, tier: String?,
-        _ request: Request, _ wire: VendingWire, _ permit: VendPermit
+        _ request: Request, _ wire: VendingWire, _ permit: LimitPermit
     ) -> RequestOutcome {
         switch result {
         case .success(let vended):
@@ -124,7 +127,7 @@ extension CloakroomService {
         _ vended: VendedSession, _ grant: Grant, to subject: Subject, tier: String?, _ request: Request,
         _ wire: VendingWire, _ limited: RouteResponse.Limited? = nil
     ) -> RequestOutcome {
-        let issue = AuditLog.Issuance(.credentials(vended.audited), to: subject, tier: tier, by: request)
+        let issue = AuditLog.Issuance(.credentials(vended.audited(grant)), to: subject, tier: tier, by: request)
         var answer: RouteResponse
         switch wire {
         case .json(let route):
@@ -357,44 +360,6 @@ extension Request {
     func hasType(_ name: String) -> Bool {
         guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
         return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array(name.utf8)
-    }
-}
-
-/// Whether one request for credentials may call STS: counted in `limits.vend`, and only when nothing at hand would do.
-@LoopActor
-final class VendPermit {
-    private let subject: Subject
-    private let terms: RateLimitPolicy
-    private let limiter: RateLimiter
-    private let metrics: Metrics
-    /// `nil` until it was requested.
-    private(set) var limited: RouteResponse.Limited?
-
-    /// - Parameter terms: those of the subject's tier.
-    init(_ subject: Subject, _ terms: RateLimitPolicy, _ limiter: RateLimiter, _ metrics: Metrics) {
-        self.subject = subject
-        self.terms = terms
-        self.limiter = limiter
-        self.metrics = metrics
-    }
-
-    /// Counts once, however often it is requested.
-    func isGranted() async -> Bool {
-        if let limited { return limited.decision.isAllowed }
-        let begin = Monotonic.now
-        let decision = await limiter.count(.vend, for: subject, by: terms)
-        metrics.limited(.vend, decision, by: terms)
-        limited = RouteResponse.Limited(
-            terms: terms, decision: decision, nanoseconds: Monotonic.now &- begin)
-        return decision.isAllowed
-    }
-
-    /// What a response with credentials tells; `nil` for the limit of all vends.
-    var granted: RouteResponse.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
-
-    /// The response where STS may not be called; `nil` if it may, or was not to be called.
-    var refusal: RouteResponse? {
-        limited.flatMap { $0.decision.isAllowed ? nil : .refused(.vend, $0.decision) }
     }
 }
 

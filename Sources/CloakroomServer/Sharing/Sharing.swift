@@ -25,9 +25,7 @@ final class Sharing {
     private let log: Log
     private let now: @Sendable () -> Date
     /// How large a policy is when packed takes longer to work out than all the rest of a request.
-    private var known = GenerationalCache<Key, SharedFolders>(capacity: 10_000)
-    /// What STS refused, until when.
-    private var refusals = GenerationalCache<Key, Date>(capacity: 1000)
+    private var known = GenerationalCache<Key, (fitting: SharedFolders, refusedUntil: Date)>(capacity: 10_000)
 
     init(_ settings: Settings, metrics: Metrics, log: Log, now: @escaping @Sendable () -> Date) {
         rules = SharingRules(settings)
@@ -39,19 +37,18 @@ final class Sharing {
     /// Never fails: what cannot be given is left out, and the user's own is vended all the same.
     func folders(_ shares: UserRecord.Shares, for user: UserID, _ grant: Grant) -> SharedFolders {
         let key = key(shares, user, grant)
-        if let refused = refusals.value(for: key), refused > now() { return .none }
-        if let shared = known.value(for: key) { return shared }
-        let (shared, omitted) = rules.fitting(key.shares, for: user, grant)
-        known.insert(shared, for: key)
+        if let entry = known.value(for: key) { return entry.refusedUntil > now() ? .none : entry.fitting }
+        let (fitting, omitted) = rules.fitting(key.shares, for: user, grant)
+        known.insert((fitting, .distantPast), for: key)
         for (folder, why) in omitted { tell(why, user, folder.prefix) }
-        for _ in 0..<shares.unreadable { tell(.unreadable, user, nil) }
-        return shared
+        for _ in 0..<key.unreadable { tell(.unreadable, user, nil) }
+        return fitting
     }
 
     private func key(_ shares: UserRecord.Shares, _ user: UserID, _ grant: Grant) -> Key {
-        let current = rules.current(shares.folders, for: user, at: now()).prefix(SharingRules.maximumFolders)
-        return Key(
-            user: user, scope: grant.scope, tier: grant.tier, shares: Array(current), unreadable: shares.unreadable)
+        let (folders, unreadable) = shares.read()
+        let current = rules.current(folders, for: user, at: now()).prefix(SharingRules.maximumFolders)
+        return Key(user: user, scope: grant.scope, tier: grant.tier, shares: Array(current), unreadable: unreadable)
     }
 
     /// STS has no room for it after all, or its role takes no such tags: the user's own is to be vended without.
@@ -60,8 +57,8 @@ final class Sharing {
     func refused(_ shares: UserRecord.Shares, for user: UserID, _ grant: Grant, code: String) {
         let key = key(shares, user, grant)
         // Many requests may have waited for one refusal.
-        if let refused = refusals.value(for: key), refused > now() { return }
-        refusals.insert(now().addingTimeInterval(Self.pause), for: key)
+        if let entry = known.value(for: key), entry.refusedUntil > now() { return }
+        known.insert((grant.shared, now().addingTimeInterval(Self.pause)), for: key)
         for folder in grant.shared.folders { tell(.refused, user, folder.prefix, code: code) }
     }
 

@@ -54,7 +54,7 @@ package struct Grant: Sendable, Hashable {
             ? AssumeRole.Policy(policyText(for: user, at: time)) : scope.policy.asked(for: user)
     }
 
-    /// Whether nobody else may be given the credentials, and the user not a second time.
+    /// Whether the credentials are for one request alone: neither another user nor a later request is given them.
     var isForOneRequest: Bool { scope.policy.differsByRequest }
 
     /// When credentials of this end that STS lets end later: nothing is said to work that does not.
@@ -78,9 +78,7 @@ package struct Grant: Sendable, Hashable {
     private func longestPolicyText(for user: UserID) -> String {
         shared.added(to: scope.policy.text(for: user, in: .longest))
     }
-}
 
-extension Grant {
     /// Whether STS takes the policy and the tags, as far as that is known beforehand.
     func fits(_ user: UserID) -> Bool {
         longestPolicyText(for: user).utf8.count <= SessionPolicy.maximumLength && packedSize(for: user).percent <= 100

@@ -154,20 +154,17 @@ struct SharedCredentialKey: Sendable, Hashable {
     let user: UserID
     /// All else that tells credentials apart: role, scope, tier, lifetime, what is opened of other users' folders.
     let name: String
-    let shared: [SharedFolder]
 
-    init(user: UserID, name: String, shared: [SharedFolder] = []) {
+    init(user: UserID, name: String) {
         self.user = user
         self.name = name
-        self.shared = shared
     }
 
     init(user: UserID, role: String, grant: Grant) {
         self.init(
             user: user,
             name: "\(role)\n\(grant.scope.identity)\n\(grant.tier)\n\(grant.lifetime.milliseconds)"
-                + (grant.shared.isEmpty ? "" : "\n\(grant.shared.identity)"),
-            shared: grant.shared.folders)
+                + (grant.shared.isEmpty ? "" : "\n\(grant.shared.identity)"))
     }
 
     /// In braces what decides a cluster's slot, so that entry and lock are on one server.
@@ -195,9 +192,7 @@ struct CredentialSeal: Sendable {
         guard let sealed = Base64URL.decode(text) else { return nil }
         let context = sharedKey.context
         for key in keys {
-            if let bytes = key.open(sealed, context: context) {
-                return Self.decoded(bytes, shared: sharedKey.shared, jitter: jitter)
-            }
+            if let bytes = key.open(sealed, context: context) { return Self.decoded(bytes, jitter: jitter) }
         }
         return nil
     }
@@ -222,7 +217,7 @@ struct CredentialSeal: Sendable {
         return writer.bytes
     }
 
-    private static func decoded(_ bytes: [UInt8], shared: [SharedFolder], jitter: Double) -> VendedSession? {
+    private static func decoded(_ bytes: [UInt8], jitter: Double) -> VendedSession? {
         guard let object = (try? JSON(parsing: bytes))?.object,
             let accessKeyID = object["accessKeyID"]?.string, let secret = object["secretAccessKey"]?.string,
             let token = object["sessionToken"]?.string, let session = object["session"]?.string,
@@ -233,8 +228,7 @@ struct CredentialSeal: Sendable {
             accessKeyID: accessKeyID, secretAccessKey: Secret(secret), sessionToken: Secret(token),
             expiration: date(expiration))
         return VendedSession(
-            role: role, sessionName: session, issued: date(issued), scope: scope, scopeDigest: digest, shared: shared,
-            jitter: jitter)
+            role: role, sessionName: session, issued: date(issued), scope: scope, scopeDigest: digest, jitter: jitter)
     }
 
     private static func milliseconds(_ date: Date) -> Int { Int((date.timeIntervalSince1970 * 1000).rounded(.down)) }

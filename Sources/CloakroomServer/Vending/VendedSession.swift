@@ -19,27 +19,21 @@ package final class VendedSession {
     package nonisolated let scope: String
     /// SHA-256 of the session policy, in hexadecimal; empty without one.
     package nonisolated let scopeDigest: String
-    /// What is opened of other users' folders.
-    package nonisolated let shared: [SharedFolder]
 
     // The same response is sent again, byte for byte.
     private var stsTokenBody: [UInt8]?
     private var containerBody: [UInt8]?
     private var stsResult: STSResult?
-    private(set) lazy var audited = AuditedCredentials(
-        accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest,
-        until: role.expiration, shared: shared)
+    private var auditedCredentials: AuditedCredentials?
 
     /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
     ///   together is not requested together.
     package nonisolated init(
-        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String,
-        shared: [SharedFolder] = [], jitter: Double
+        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String, jitter: Double
     ) {
         refresh = issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) * (0.5 + 0.1 * jitter))
         self.scope = scope
         self.scopeDigest = scopeDigest
-        self.shared = shared
         self.role = role
         self.sessionName = sessionName
         self.issued = issued
@@ -52,6 +46,18 @@ package final class VendedSession {
     nonisolated func mayStandIn(at time: Date) -> Bool { role.expiration > time.addingTimeInterval(60) }
 
     nonisolated func isRevoked(before time: Date?) -> Bool { time.map { issued < $0 } ?? false }
+
+    /// What the audit says of them.
+    ///
+    /// - Parameter grant: what they were vended for; read the first time only.
+    func audited(_ grant: Grant) -> AuditedCredentials {
+        if let auditedCredentials { return auditedCredentials }
+        let audited = AuditedCredentials(
+            accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest,
+            until: role.expiration, shared: grant.shared.folders)
+        auditedCredentials = audited
+        return audited
+    }
 
     /// The response of a vending route, in JSON.
     ///
@@ -84,7 +90,8 @@ package final class VendedSession {
         let result = STSResponse.result(
             of: action, self, to: subject, role: roles.active[roles.index(for: subject.userID)],
             packedPercent: role.packedPolicySize
-                ?? (shared.isEmpty ? grant.scope.policy.packedPercent : grant.packedSize(for: subject.userID).percent))
+                ?? (grant.shared.isEmpty
+                    ? grant.scope.policy.packedPercent : grant.packedSize(for: subject.userID).percent))
         stsResult = STSResult(action: action, subject: subject, body: result)
         return result
     }
@@ -110,7 +117,7 @@ package final class VendedSession {
                 sessionToken: sessionToken, expiration: role.expiration),
             region: settings.region, bucket: settings.bucket, userId: user.text,
             prefixes: grant.scope.policy.prefixes(for: user),
-            shared: shared.map { .init(prefix: $0.prefix, owner: $0.owner.text, until: $0.end) })
+            shared: grant.shared.folders.map { .init(prefix: $0.prefix, owner: $0.owner.text, until: $0.end) })
     }
 
     // AssumedRole refuses a response of STS without one.

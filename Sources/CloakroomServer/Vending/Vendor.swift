@@ -164,7 +164,7 @@ package final class Vendor {
             VendedSession(
                 role: assumed.ending(by: grant.end(of: assumed.expiration, issued: issued)),
                 sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
-                scopeDigest: grant.scope.digest, shared: grant.shared.folders, jitter: jitter()))
+                scopeDigest: grant.scope.digest, jitter: jitter()))
     }
 
     @inline(never) private func failed(_ error: STSError, _ client: RoleClient) -> CredentialCache.Result {

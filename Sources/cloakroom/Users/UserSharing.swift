@@ -30,16 +30,15 @@ enum UserShare: UserCommand {
             throw .failure("vending.sharing is false in the settings: no worker would heed what this writes")
         }
         return line.withRecords { records in
-            do throws(ShareRefusal) {
+            do {
                 let scopes = try await records.share(folder, with: recipient, line.settings, now: now)
                 Output.note(
                     "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on, of "
                         + (scopes.count == 1
                             ? "the scope \(scopes[0])" : "the scopes \(scopes.joined(separator: ", "))"))
                 return .success
-            } catch {
-                if case .records(let error) = error { throw error }
-                return Output.fail(sentence(error, folder, recipient))
+            } catch let refusal as ShareRefusal {
+                return Output.fail(sentence(refusal, folder, recipient))
             }
         }
     }
@@ -47,7 +46,7 @@ enum UserShare: UserCommand {
     private static func sentence(_ refusal: ShareRefusal, _ folder: SharedFolder, _ recipient: UserID) -> String {
         let (owner, prefix, recipient) = (folder.owner.text, folder.prefix, recipient.text)
         return switch refusal {
-        case .records, .busy: "other commands change the record of \(recipient) all the time; run this again"
+        case .busy: "other commands change the record of \(recipient) all the time; run this again"
         case .sameUser: "\(owner) reads \(prefix) anyway"
         case .place(let folders):
             "\(prefix) is in no folder of \(owner): give one below \(folders.joined(separator: " or "))"
@@ -95,6 +94,10 @@ enum UserUnshare: UserCommand {
                 return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
             }
             Output.note(UserSharing.sentence([recipient]))
+            let left = try await records.shares(with: recipient).shares.folders.filter { $0.owner == owner }
+            for folder in left where prefix?.hasPrefix(folder.prefix) == true {
+                Output.note("\(recipient.text) reads it all the same, below \(folder.prefix)")
+            }
             return .success
         }
     }
@@ -109,7 +112,7 @@ enum UserShares: UserCommand {
         let (line, user) = try UserCommandLine.ofUser(options)
         let isJSON = options.flags.contains("json")
         return line.withRecords { records in
-            let taken = try await records.shares(with: user).shares
+            let (taken, unreadable) = try await records.shares(with: user).shares.read()
             var given: [(recipient: UserID, folder: SharedFolder)] = []
             for recipient in try await records.recipients(of: user) {
                 guard let folders = try? await records.shares(with: recipient.user).shares.folders else {
@@ -118,10 +121,10 @@ enum UserShares: UserCommand {
                 }
                 given += folders.filter { $0.owner == user }.map { (recipient.user, $0) }
             }
-            if taken.unreadable > 0 {
-                Output.note("\(taken.unreadable) lines of the record hold what no command writes; they share nothing")
+            if unreadable > 0 {
+                Output.note("\(unreadable) lines of the record hold what no command writes; they share nothing")
             }
-            return Output.print(isJSON ? json(given, taken.folders) : text(given, taken.folders, now: Date()))
+            return Output.print(isJSON ? json(given, taken) : text(given, taken, now: Date()))
         }
     }
 

@@ -44,9 +44,8 @@ struct UserSharingTests {
 
     @LoopActor private func share(
         _ records: UserRecords, _ folder: SharedFolder, with user: UserID? = nil, _ settings: Settings? = nil
-    ) async throws(ShareRefusal) {
-        guard let settings = try? settings ?? Self.settings() else { return _ = Issue.record("no settings") }
-        _ = try await records.share(folder, with: user ?? other, settings, now: time)
+    ) async throws {
+        _ = try await records.share(folder, with: user ?? other, settings ?? Self.settings(), now: time)
     }
 
     @LoopActor private func shared(_ records: UserRecords, with user: UserID? = nil) async throws -> [SharedFolder] {
@@ -127,8 +126,7 @@ struct UserSharingTests {
             #expect(try await records.announceShare(of: owner, with: other) == .done)
             try await records.disable(owner, reason: "test")
             _ = try await records.endSharing(of: owner)
-            var shares = UserRecord.Shares()
-            shares.folders = [try folder()]
+            let shares = UserRecord.Shares([try folder()])
             #expect(try await records.setShares(shares, with: other, revision: revision) == .changed)
             #expect(try await shared(records).isEmpty)
             #expect(try await records.announceShare(of: owner, with: other) == .disabled)
@@ -214,10 +212,10 @@ struct UserSharingTests {
             func refusal(
                 _ folder: SharedFolder, with user: UserID? = nil, _ settings: Settings? = nil
             ) async -> ShareRefusal? {
-                do throws(ShareRefusal) {
+                do {
                     try await share(records, folder, with: user, settings)
                     return nil
-                } catch { return error }
+                } catch { return error as? ShareRefusal }
             }
             #expect(await refusal(try folder(), with: owner) == .sameUser)
             #expect(

@@ -1,0 +1,49 @@
+import CloakroomLoop
+
+/// Whether a request that is under way may do what is limited besides: counted only when it comes to that, and once.
+///
+/// A request for credentials is counted in `limits.vend` when it has to call STS, an upload in `limits.uploadBytes` for what
+/// is known when it is complete.
+@LoopActor
+final class LimitPermit {
+    private let cost: RateLimitCost
+    private let subject: Subject
+    private let terms: RateLimitPolicy
+    private let limiter: RateLimiter
+    private let metrics: Metrics
+    /// `nil` until it was requested.
+    private(set) var limited: RouteResponse.Limited?
+
+    /// - Parameter terms: those of the subject's tier.
+    init(
+        _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, _ limiter: RateLimiter, _ metrics: Metrics
+    ) {
+        self.cost = cost
+        self.subject = subject
+        self.terms = terms
+        self.limiter = limiter
+        self.metrics = metrics
+    }
+
+    /// Counts once, however often it is requested.
+    func isGranted() async -> Bool {
+        if let limited { return limited.decision.isAllowed }
+        let begin = Monotonic.now
+        let decision = await limiter.count(cost, for: subject, by: terms)
+        metrics.limited(cost, decision, by: terms)
+        limited = RouteResponse.Limited(
+            terms: terms, decision: decision, nanoseconds: Monotonic.now &- begin)
+        return decision.isAllowed
+    }
+
+    /// What a response tells of it where it was granted.
+    var granted: RouteResponse.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
+
+    /// The response where it was not granted; `nil` if it was, or was not requested.
+    var refusal: RouteResponse? {
+        guard let limited, !limited.decision.isAllowed else { return nil }
+        var answer = RouteResponse.refused(cost, limited.decision)
+        answer.limited = limited
+        return answer
+    }
+}
