@@ -120,7 +120,9 @@ extension UserRecords {
                     throw .tooLarge(tier: name, besidesOthers: true)
                 }
                 if shared.folders.contains(folder) { opens.insert(scope.name) }
-                why = why ?? omitted.first { $0.folder == folder }?.why
+                let omission = omitted.first { $0.folder == folder }?.why
+                // A smaller scope would not help against the number of owners.
+                if why != .owners { why = omission ?? why }
             }
             guard opens.isEmpty else {
                 opening = opening?.intersection(opens) ?? opens

@@ -233,7 +233,7 @@ struct UserSharingTests {
                 let user = try #require(UserID("u_\(number)"))
                 try await share(records, try folder("photos/\(user.text)/", of: user))
             }
-            #expect(await refusal(try folder()) == .tooManyOwners)
+            #expect(await refusal(try folder("photos/u_1/albums/spring-5/")) == .tooManyOwners)
             try await records.disable(other, reason: "test")
             let third = try #require(UserID("u_3"))
             #expect(await refusal(try folder("photos/u_3/b/", of: third)) == .recipientDisabled)
