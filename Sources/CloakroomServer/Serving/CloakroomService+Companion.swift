@@ -65,7 +65,7 @@ extension CloakroomService {
     /// `GET /companion/s3/multipart/{id}/batch`.
     func companionBatch(_ request: Request, id: String) -> RequestStep {
         companion(request, id: id) { [self] (uploads, ticket, subject, entitlement) async throws(AWSError) in
-            guard let numbers = QueryParameters(form: request.query.utf8)?.partNumbers else {
+            guard let numbers = QueryParameters(form: request.query)?.partNumbers else {
                 return .answered(RouteResponse(.partNumber))
             }
             let signed = try await uploads.urls(numbers, of: ticket)
@@ -114,7 +114,7 @@ extension CloakroomService {
         return identified(request) { [self] in
             RequestPlan(cost: .upload(bytes: 0)) { [self] subject, entitlement in
                 if stores, let refusal = entitlement.refusal(of: .upload) { return .answered(refused(refusal)) }
-                let key = QueryParameters(form: request.query.utf8)?["key"]
+                let key = QueryParameters(form: request.query)?["key"]
                 guard let ticket = uploads.ticket(id, key: key, of: subject.userID) else {
                     return .answered(.noSuchUpload)
                 }

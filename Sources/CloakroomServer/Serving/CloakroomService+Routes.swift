@@ -133,8 +133,8 @@ extension CloakroomService {
         case .json(let route):
             answer = .json(vended.body(for: route, to: subject.userID, grant, dependencies.settings))
         case .sts(let action, let session):
-            let result = vended.result(of: action, to: subject, grant, dependencies.settings.vending.roles)
-            answer = RouteResponse(response: STSResponse.response(result, of: action, id: request.id))
+            let beginning = vended.stsResponse(of: action, to: subject, grant, dependencies.settings.vending.roles)
+            answer = RouteResponse(response: STSResponse.response(beginning, of: action, id: request.id))
             answer.sessionName = session
         }
         answer.limited = limited
@@ -358,8 +358,15 @@ extension Request {
 
     /// - Parameter name: in lower case.
     func hasType(_ name: String) -> Bool {
-        guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
-        return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array(name.utf8)
+        guard let type = fields["Content-Type"] else { return false }
+        let (text, expected) = (type.utf8.span, name.utf8.span)
+        var matched = 0
+        for index in text.indices where text[index] != UInt8(ascii: " ") && text[index] != UInt8(ascii: "\t") {
+            if text[index] == UInt8(ascii: ";") { break }
+            guard matched < expected.count, text[index] | 0x20 == expected[matched] else { return false }
+            matched += 1
+        }
+        return matched == expected.count
     }
 }
 

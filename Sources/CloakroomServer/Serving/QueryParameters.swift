@@ -2,28 +2,46 @@ import CloakroomHTTP
 
 /// The parameters of a query or of a form, percent-decoded once.
 struct QueryParameters {
-    private var values: [String: String] = [:]
+    /// More than any route reads: each name is compared with those before it.
+    static let maximumCount = 64
+    private var pairs: [(name: String, value: String)] = []
 
     /// - Parameter query: in which a plus sign is one, as in RFC 3986.
-    /// - Returns: `nil` for a broken escape, for bytes that are not UTF-8, and for a name that comes twice.
-    init?(_ query: String) { self.init(query.utf8, isForm: false) }
+    /// - Returns: `nil` for a broken escape, for bytes that are not UTF-8, for a name that comes twice, and for more
+    ///   parameters than ``maximumCount``.
+    init?(_ query: String) { self.init(query.utf8.span, isForm: false) }
 
     /// - Parameter form: `application/x-www-form-urlencoded`, in which a plus sign is a blank (WHATWG URL Standard §5).
-    init?(form: some Collection<UInt8>) { self.init(form, isForm: true) }
+    init?(form: String) { self.init(form.utf8.span, isForm: true) }
 
-    private init?(_ bytes: some Collection<UInt8>, isForm: Bool) {
-        for pair in bytes.split(separator: UInt8(ascii: "&")) {
-            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard let name = Self.decoded(pair[..<end], isForm),
-                let value = Self.decoded(pair[end...].dropFirst(), isForm),
-                values.updateValue(value, forKey: name) == nil
+    init?(form: [UInt8]) { self.init(form.span, isForm: true) }
+
+    private init?(_ bytes: Span<UInt8>, isForm: Bool) {
+        guard bytes.count > 0 else { return }
+        // Those of a session that is named, or of an upload.
+        pairs.reserveCapacity(8)
+        var position = 0
+        while position < bytes.count {
+            guard bytes[position] != UInt8(ascii: "&") else {
+                position += 1
+                continue
+            }
+            guard pairs.count < Self.maximumCount,
+                let name = Self.text(in: bytes, &position, endsAtEqualsSign: true, isForm)
             else { return nil }
+            if position < bytes.count, bytes[position] == UInt8(ascii: "=") { position += 1 }
+            guard let value = Self.text(in: bytes, &position, endsAtEqualsSign: false, isForm), self[name] == nil
+            else { return nil }
+            pairs.append((name, value))
         }
     }
 
-    subscript(name: String) -> String? { values[name] }
+    subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
 
-    var names: Set<String> { Set(values.keys) }
+    var names: Set<String> { Set(pairs.lazy.map(\.name)) }
+
+    /// Whether a name is such a one, without a set of them all.
+    func hasName(where isSuch: (String) -> Bool) -> Bool { pairs.contains { isSuch($0.name) } }
 
     /// - Returns: `nil` for anything but decimal digits: no sign, no space, no zero before others.
     static func integer(_ text: some StringProtocol) -> Int? {
@@ -33,24 +51,48 @@ struct QueryParameters {
         return Int(text)
     }
 
-    private static func decoded(_ text: some Collection<UInt8>, _ isForm: Bool) -> String? {
+    /// A name or a value, up to the sign that ends it.
+    private static func text(
+        in bytes: Span<UInt8>, _ position: inout Int, endsAtEqualsSign isName: Bool, _ isForm: Bool
+    ) -> String? {
+        let start = position
+        var isPlain = true
+        scan: while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "&"): break scan
+            case UInt8(ascii: "=") where isName: break scan
+            case UInt8(ascii: "%"): isPlain = false
+            case UInt8(ascii: "+") where isForm: isPlain = false
+            default: break
+            }
+            position += 1
+        }
+        let text = bytes.extracting(start..<position)
+        return isPlain ? string(text) : decoded(text, isForm)
+    }
+
+    private static func decoded(_ text: Span<UInt8>, _ isForm: Bool) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var position = text.startIndex
-        while position < text.endIndex {
+        var position = 0
+        while position < text.count {
             let byte = text[position]
-            text.formIndex(after: &position)
+            position += 1
             switch byte {
             case UInt8(ascii: "%"):
-                guard let decoded = [UInt8](hexadecimal: text[position...].prefix(2)), !decoded.isEmpty else {
-                    return nil
-                }
+                guard position + 2 <= text.count,
+                    let decoded = [UInt8](hexadecimal: [text[position], text[position + 1]])
+                else { return nil }
                 bytes += decoded
-                text.formIndex(&position, offsetBy: 2)
+                position += 2
             case UInt8(ascii: "+") where isForm: bytes.append(UInt8(ascii: " "))
             default: bytes.append(byte)
             }
         }
-        return String(validating: bytes, as: UTF8.self)
+        return string(bytes.span)
+    }
+
+    private static func string(_ bytes: Span<UInt8>) -> String? {
+        do { return String(copying: try UTF8Span(validating: bytes)) } catch { return nil }
     }
 }

@@ -16,7 +16,7 @@ struct CompanionParameters: Sendable, Equatable {
     /// - Parameter query: a form's (URL Standard, "application/x-www-form-urlencoded"), with `filename`, `type` and
     ///   `metadata[NAME]`; others are ignored, and so is the name of the file: nothing a client chose gets into a key.
     init(query: String, rules: UploadRules) throws(UploadRules.Refusal) {
-        guard let parameters = QueryParameters(form: query.utf8) else { throw .malformedQuery }
+        guard let parameters = QueryParameters(form: query) else { throw .malformedQuery }
         var metadata: [String: String] = [:]
         for name in parameters.names where name.hasPrefix("metadata[") && name.hasSuffix("]") {
             metadata[String(name.dropFirst("metadata[".count).dropLast())] = parameters[name]

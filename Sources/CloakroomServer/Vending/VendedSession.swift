@@ -23,7 +23,7 @@ package final class VendedSession {
     // The same response is sent again, byte for byte.
     private var stsTokenBody: [UInt8]?
     private var containerBody: [UInt8]?
-    private var stsResult: STSResult?
+    private var stsResponse: MadeSTSResponse?
     private var auditedCredentials: AuditedCredentials?
 
     /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
@@ -80,28 +80,33 @@ package final class VendedSession {
         return body
     }
 
-    /// The result of an action of STS, in XML.
+    /// The response of STS' wire up to its request's id, in XML.
     ///
     /// - Parameter roles: of which this session's is that of the user.
-    func result(
+    func stsResponse(
         of action: WebIdentityRequest.Action, to subject: Subject, _ grant: Grant, _ roles: SessionRoles
     ) -> [UInt8] {
-        if let made = stsResult, made.action == action, made.subject === subject { return made.body }
-        let result = STSResponse.result(
+        if let made = stsResponse, made.action == action, made.issuer == subject.issuer,
+            made.audience == subject.audience
+        {
+            return made.beginning
+        }
+        let beginning = STSResponse.beginning(
             of: action, self, to: subject, role: roles.active[roles.index(for: subject.userID)],
             packedPercent: role.packedPolicySize
                 ?? (grant.shared.isEmpty
                     ? grant.scope.policy.packedPercent : grant.packedSize(for: subject.userID).percent))
-        stsResult = STSResult(action: action, subject: subject, body: result)
-        return result
+        stsResponse = MadeSTSResponse(
+            action: action, issuer: subject.issuer, audience: subject.audience, beginning: beginning)
+        return beginning
     }
 
-    /// What was made last, and of what.
-    private struct STSResult {
+    /// What was made last, and of what: the user is always the same, whose devices have a token each.
+    private struct MadeSTSResponse {
         let action: WebIdentityRequest.Action
-        /// The same object for the same token.
-        let subject: Subject
-        let body: [UInt8]
+        let issuer: String
+        let audience: String?
+        let beginning: [UInt8]
     }
 
     private var containerCredentials: ContainerCredentialsBody {

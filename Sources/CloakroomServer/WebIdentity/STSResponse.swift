@@ -6,9 +6,10 @@ import CloakroomWire
 enum STSResponse {
     static let namespace = "https://sts.amazonaws.com/doc/2011-06-15/"
     private static let fields: HeaderFields = ["Content-Type": "text/xml", "Cache-Control": "no-store"]
+    private static let idField = "x-amzn-RequestId"
 
-    /// The `…Result` of an action; the same for each response with these credentials.
-    static func result(
+    /// A response up to its request's id: the same for each with these credentials.
+    static func beginning(
         of action: WebIdentityRequest.Action, _ session: VendedSession, to subject: Subject, role: SessionRole,
         packedPercent: Int
     ) -> [UInt8] {
@@ -33,18 +34,24 @@ enum STSResponse {
             XMLNode("PackedPolicySize", String(min(packedPercent, 100))),
         ]
         if let audience = subject.audience { elements.append(XMLNode("Audience", audience)) }
-        var bytes: [UInt8] = []
+        var bytes = Array("<\(action.rawValue)Response xmlns=\"\(namespace)\">".utf8)
         XMLNode("\(action.rawValue)Result", elements).append(to: &bytes)
+        bytes += "<ResponseMetadata><RequestId>".utf8
         return bytes
     }
 
-    static func response(_ result: [UInt8], of action: WebIdentityRequest.Action, id: RequestID?) -> Response {
-        let name = "\(action.rawValue)Response"
-        var body = Array("<\(name) xmlns=\"\(namespace)\">".utf8)
-        body += result
-        XMLNode("ResponseMetadata", [XMLNode("RequestId", text(id))]).append(to: &body)
-        body += "</\(name)>".utf8
-        return Response(status: 200, fields: withID(fields, id), body: body)
+    static func response(_ beginning: [UInt8], of action: WebIdentityRequest.Action, id: RequestID?) -> Response {
+        // An id has hexadecimal digits alone: nothing of it is to be escaped.
+        let id = text(id)
+        let end = action.endOfResponse
+        var body: [UInt8] = []
+        body.reserveCapacity(beginning.count + id.utf8.count + end.utf8.count)
+        body += beginning
+        body += id.utf8
+        body += end.utf8
+        var fields = fields
+        fields.add(idField, id)
+        return Response(status: 200, fields: fields, body: body)
     }
 
     /// An error of the service as STS says it, with the fields that tell when to come back or what else to send.
@@ -63,19 +70,14 @@ enum STSResponse {
                     ]),
                 XMLNode("RequestId", text(id)),
             ])
-        var fields = withID(Self.fields, id)
+        var fields = Self.fields
+        fields.add(idField, text(id))
         for field in response.fields where !replaced.contains(field.name) { fields.add(field.name, field.value) }
         return Response(status: status, fields: fields, body: error.document(namespace: namespace))
     }
 
     /// Of an error in JSON; STS knows no `WWW-Authenticate`.
     private static let replaced: Set<String> = ["Content-Type", "Cache-Control", "WWW-Authenticate"]
-
-    private static func withID(_ fields: HeaderFields, _ id: RequestID?) -> HeaderFields {
-        var fields = fields
-        fields.add("x-amzn-RequestId", text(id))
-        return fields
-    }
 
     private static func text(_ id: RequestID?) -> String { id.map(\.description) ?? "" }
 }
@@ -86,6 +88,14 @@ extension WebIdentityRequest.Action {
         switch self {
         case .webIdentity: "SubjectFromWebIdentityToken"
         case .clientGrants: "SubjectFromToken"
+        }
+    }
+
+    /// What comes behind the request's id.
+    fileprivate var endOfResponse: String {
+        switch self {
+        case .webIdentity: "</RequestId></ResponseMetadata></AssumeRoleWithWebIdentityResponse>"
+        case .clientGrants: "</RequestId></ResponseMetadata></AssumeRoleWithClientGrantsResponse>"
         }
     }
 }

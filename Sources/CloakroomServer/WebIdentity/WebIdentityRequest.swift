@@ -96,7 +96,7 @@ struct WebIdentityRequest: Sendable {
         private let form: QueryParameters
 
         init(query: QueryParameters, form: QueryParameters) throws(WebIdentityFault) {
-            guard query.names.isDisjoint(with: form.names) else {
+            guard !query.hasName(where: { form[$0] != nil }) else {
                 throw .parameters("A parameter stands in the query and in the form")
             }
             (self.query, self.form) = (query, form)
@@ -106,13 +106,13 @@ struct WebIdentityRequest: Sendable {
 
         /// Whatever would narrow the session and is not obeyed is refused: left out, it would grant more than was meant.
         func refuseWhatIsNotSupported() throws(WebIdentityFault) {
-            let names = query.names.union(form.names)
-            if names.contains(where: { $0 == "Policy" || $0.hasPrefix("PolicyArns") }) {
+            let isPolicy = { (name: String) in name == "Policy" || name.hasPrefix("PolicyArns") }
+            if query.hasName(where: isPolicy) || form.hasName(where: isPolicy) {
                 throw .parameters(
                     "Policy and PolicyArns are not supported: scopes of the settings say what a session may do, as a"
                         + " RoleArn that ends in :role/SCOPE")
             }
-            if names.contains("ProviderId") {
+            if self["ProviderId"] != nil {
                 throw .parameters("ProviderId is not supported: the token itself says who made it")
             }
         }

@@ -62,14 +62,14 @@ struct CompanionParametersTests {
     }
 
     @Test func `reads numbers of parts`() throws {
-        func numbers(_ text: String) -> [Int]? { QueryParameters(form: "partNumbers=\(text)".utf8)?.partNumbers }
+        func numbers(_ text: String) -> [Int]? { QueryParameters(form: "partNumbers=\(text)")?.partNumbers }
         #expect(numbers("3,1,10000") == [3, 1, 10_000] && numbers("1%2C2") == [1, 2])
         let hundred = (1...100).map(String.init).joined(separator: ",")
         #expect(numbers(hundred)?.count == 100)
         for text in ["", "0", "10001", "1,1", "1,", "a", "01", "-1", "1-2", hundred + ",101"] {
             #expect(numbers(text) == nil, "\(text)")
         }
-        #expect(QueryParameters(form: "key=a".utf8)?.partNumbers == nil)
+        #expect(QueryParameters(form: "key=a")?.partNumbers == nil)
     }
 
     @Test func `reads the parts of a completion, in any order`() throws {

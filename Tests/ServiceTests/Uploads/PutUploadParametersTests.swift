@@ -66,10 +66,4 @@ struct PutUploadParametersTests {
         #expect(try uploadRules().assumedBytes == 16_777_216)
         #expect(try uploadRules("maximumBytes: 10").assumedBytes == 10)
     }
-
-    @Test func `decodes names and values once`() {
-        let parameters = QueryParameters("a%3Db=%2541&c=d=e&f&=g&%C3%A4=%F0%9F%98%80")
-        let names = ["a=b", "c", "f", "", "ä", "g"]
-        #expect(names.map { parameters?[$0] } == ["%41", "d=e", "", "g", "😀", nil])
-    }
 }
