@@ -37,6 +37,7 @@ let package = Package(
         .executable(name: "message-bench", targets: ["CloakroomMessageBench"]),
         .executable(name: "tier-bench", targets: ["CloakroomTierBench"]),
         .executable(name: "scripted-s3", targets: ["CloakroomScriptedS3Command"]),
+        .executable(name: "simulation", targets: ["CloakroomSimulation"]),
         .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
         .library(name: "CloakroomKitTesting", targets: ["CloakroomKitTesting"]),
         .library(name: "CloakroomTiers", targets: ["CloakroomTiers"]),
@@ -288,6 +289,17 @@ let package = Package(
             name: "CloakroomScriptedS3", dependencies: ["CloakroomCLinux", "CloakroomCrypto", "CloakroomLoop"],
             path: "Tests/ScriptedS3",
             swiftSettings: swiftSettings),
+        // What the simulation's process has in place of the C library's clocks, random numbers and stamps of files.
+        .target(name: "CloakroomSimulationSystem", path: "Tests/SimulationSystem"),
+        .executableTarget(
+            name: "CloakroomSimulation",
+            dependencies: [
+                "CloakroomAWS", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto", "CloakroomFastCGI",
+                "CloakroomHTTP", "CloakroomJOSE", "CloakroomJSON", "CloakroomKit", "CloakroomKitTesting",
+                "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations", "CloakroomRedis",
+                "CloakroomScriptedS3", "CloakroomServer", "CloakroomSimulationSystem", "CloakroomWire",
+            ],
+            path: "Tests/Simulation", swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomScriptedS3Command",
             dependencies: ["CloakroomCLinux", "CloakroomLoop", "CloakroomScriptedS3"], path: "Tests/ScriptedS3Command",

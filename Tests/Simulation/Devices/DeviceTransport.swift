@@ -1,0 +1,109 @@
+import CloakroomHTTP
+import CloakroomKit
+import CloakroomKitTesting
+import CloakroomLoop
+import Foundation
+
+@testable import CloakroomScriptedS3
+
+/// URLSession's place on a device: to nginx and to S3, through the network.
+struct DeviceTransport: HTTPTransport {
+    let process: DeviceProcess
+
+    func send(
+        _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(HTTPTransportError) -> HTTPResponse {
+        var sent = request
+        sent.fields = try request.fieldsToSend()
+        let body = try request.body.contents()
+        let response = try await process.exchange(sent, Array(body))
+        progress?(HTTPProgress(bytesSent: Int64(body.count)))
+        return try response.delivered(to: request.destination)
+    }
+}
+
+/// The app as one process of a device: what it waits for it waits for good once it was killed.
+@LoopActor
+final class DeviceProcess {
+    let device: String
+    private let world: World
+    private(set) var isAlive = true
+    /// Without a network.
+    var isOffline = false
+
+    init(_ device: String, in world: World) {
+        self.device = device
+        self.world = world
+    }
+
+    func kill() { isAlive = false }
+
+    func check() async { if !isAlive { await world.waitForGood() } }
+
+    func exchange(_ request: HTTPRequest, _ body: [UInt8]) async throws(HTTPTransportError) -> HTTPResponse {
+        await check()
+        guard let (origin, target) = request.url.absoluteString.originAndTarget else { throw .invalidRequest }
+        let isWorker = origin == World.apiURL
+        let other = isWorker ? "nginx" : "s3"
+        let fate = isOffline ? .refused : world.network.fate(device, other)
+        let (there, back) = (world.network.delay(60), world.network.delay(40))
+        guard fate != .refused else {
+            try await pause(.milliseconds(20))
+            throw .unreachable
+        }
+        guard fate != .lostBefore, there + back < request.timeout else {
+            try await pause(min(request.timeout, there + back))
+            throw fate == .lostBefore ? .interrupted : .timedOut
+        }
+        try await pause(there)
+        let response = try await isWorker ? worker(request, target, body) : store(request, target, body)
+        try await pause(back)
+        guard fate == .delivered else {
+            Trace.reached("response to a device lost")
+            throw .interrupted
+        }
+        return response
+    }
+
+    private func worker(_ request: HTTPRequest, _ target: String, _ body: [UInt8]) async throws(HTTPTransportError)
+        -> HTTPResponse
+    {
+        var sent = UpstreamRequest(method: request.method, origin: World.apiURL, target: target, body: body)
+        for field in request.fields { sent.fields.add(field.name, field.value) }
+        let response = await world.front.answer(sent)
+        // As nginx says it, for devices whose clock is wrong.
+        let date = ("Date", S3Timestamp(ScriptedS3.wallClock()).http)
+        return HTTPResponse(
+            status: response.status, fields: response.fields.map { ($0.name, $0.value) } + [date],
+            body: Data(response.body))
+    }
+
+    private func store(_ request: HTTPRequest, _ target: String, _ body: [UInt8]) async throws(HTTPTransportError)
+        -> HTTPResponse
+    {
+        var fields = request.fields
+        fields.append(("Host", World.s3Host))
+        if !fields.contains(where: { $0.name.lowercased() == "content-length" }),
+            !body.isEmpty || request.method == "PUT"
+        {
+            fields.append(("Content-Length", String(body.count)))
+        }
+        switch world.store.answer(request.method, target, fields, body) {
+        case .response(let reply):
+            var named = reply.fields.map { (name: $0.name, value: $0.value) }
+            if !reply.hidesBody, !named.contains(where: { $0.name == "Content-Length" }) {
+                named.append(("Content-Length", String(reply.body.count)))
+            }
+            return HTTPResponse(status: reply.status, fields: named, body: Data(reply.hidesBody ? [] : reply.body))
+        case .broken: throw .interrupted
+        case .silence:
+            try await pause(request.idleTimeout)
+            throw .timedOut
+        }
+    }
+
+    private func pause(_ duration: Duration) async throws(HTTPTransportError) {
+        do { try await LoopActor.sleep(for: duration) } catch { throw .cancelled }
+        await check()
+    }
+}

@@ -1,0 +1,246 @@
+import CloakroomCrypto
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomWire
+import Foundation
+
+@testable import CloakroomOperations
+
+/// Knows all that happens, and ends the run at the first thing that must not be.
+@LoopActor
+final class Oracle {
+    weak var world: World?
+    private let rules: World.Rules
+    /// Photos that a device was told are safe, and the keys they are under.
+    private var safe: [String: [URL: String]] = [:]
+    /// Keys of images that devices refer to.
+    private var images: Set<String> = []
+    private var revocations: [String: Date] = [:]
+    private var sessionStarts: [String: Date] = [:]
+    /// When a worker last got a session for a user, by both names.
+    private var lastSession: [String: Date] = [:]
+    private var vends: [String: [Date]] = [:]
+    private var losses: [Date] = []
+    private var audited: [String: (offset: Int, keys: Set<String>)] = [:]
+
+    init(_ rules: World.Rules) { self.rules = rules }
+
+    // MARK: Photos and images
+
+    func safe(_ files: [URL], of user: String, device: String) {
+        for file in files {
+            guard let data = try? Data(contentsOf: file) else { Finding.end("\(device): \(file.path) cannot be read") }
+            let key = "photos/\(user)/\(MD5.hash(Array(data)).hexadecimal).dat"
+            safe[device, default: [:]][file] = key
+            check(key, data, "\(device) was told that \(file.lastPathComponent) is safe")
+        }
+    }
+
+    func safePhotos(of device: String) -> [URL] { (safe[device] ?? [:]).keys.sorted { $0.path < $1.path } }
+
+    func references(_ url: URL, device: String) {
+        let key = "assets/\(url.lastPathComponent)"
+        images.insert(key)
+        Finding.require(world?.store.s3.truth(key).exists == true, "\(device) refers to \(key), which S3 does not have")
+    }
+
+    private func check(_ key: String, _ data: Data, _ claim: String) {
+        guard let truth = world?.store.s3.truth(key) else { return }
+        Finding.require(truth.exists, "\(claim): S3 has no \(key)")
+        Finding.require(
+            truth.entityTag == "\"\(MD5.hash(Array(data)).hexadecimal)\"", "\(claim): S3 has other bytes under \(key)")
+    }
+
+    // MARK: Sessions
+
+    /// - Parameter isDelivered: whether the worker gets STS' response.
+    func vended(_ key: String, _ session: SecurityTokens.Session, for worker: String, isDelivered: Bool) {
+        let now = Date()
+        sessionStarts[key] = now
+        Finding.require(
+            session.end.timeIntervalSince(now) <= Double(rules.lifetimeSeconds) + 1,
+            "credentials of \(session.user) live for longer than \(rules.lifetimeSeconds) s")
+        for user in ["u_other", "\(session.user)x", String(session.user.dropLast())] where user != session.user {
+            for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] {
+                let resource = "arn:aws:s3:::\(ObjectStore.bucket)/photos/\(user)/a.dat"
+                Finding.require(
+                    !session.policy.allows(IAMRequest(action, resource)),
+                    "credentials of \(session.user) allow \(action) on \(resource)")
+            }
+            Finding.require(
+                !session.policy.allows(
+                    IAMRequest(
+                        "s3:ListBucket", "arn:aws:s3:::\(ObjectStore.bucket)",
+                        context: ["s3:prefix": ["photos/\(user)/"]])),
+                "credentials of \(session.user) list the folder of \(user)")
+        }
+        let holder = "\(worker) \(session.user)"
+        if let last = lastSession[holder], now.timeIntervalSince(last) < Double(rules.lifetimeSeconds) / 2 - 60,
+            revocations[session.user].map({ $0 < last - 1 }) ?? true
+        {
+            Finding.end("\(worker) calls STS for \(session.user) again after \(Int(now.timeIntervalSince(last))) s")
+        }
+        lastSession[holder] = isDelivered ? now : nil
+    }
+
+    /// - Parameter time: tokens and credentials of before are worth nothing from now on.
+    func revoked(_ user: String, before time: Date) { revocations[user] = time }
+
+    /// With Redis' data, counters and records are gone.
+    func limitsWereLost() {
+        losses.append(Date())
+        revocations = [:]
+    }
+
+    // MARK: Responses
+
+    /// - Parameter seconds: that nginx waited.
+    func answered(_ request: UpstreamRequest, _ response: UpstreamResponse, by worker: WorkerProcess, seconds: Double) {
+        Finding.require(
+            seconds <= 16,
+            "\(worker.name): a response to \(request.target) comes after \(seconds) s, and its deadline is 15 s")
+        Trace.reached("status \(response.status)")
+        let path = request.target.split(separator: "?").first.map(String.init) ?? ""
+        guard response.status == 200 else { return }
+        switch path {
+        case Route.stsToken.rawValue: credentials(request, response, by: worker)
+        case Route.renewBatch.rawValue: renewed(response, seconds: seconds, by: worker)
+        default: break
+        }
+    }
+
+    private struct Identity: Decodable {
+        let sub: String
+        let iat: Double
+        let device_id: String?
+    }
+
+    private func identity(_ request: UpstreamRequest) -> Identity {
+        let token = String((request.fields["authorization"] ?? "").dropFirst("Bearer ".count))
+        let parts = token.split(separator: ".")
+        var text = parts.count == 3 ? String(parts[1]).replacing("-", with: "+").replacing("_", with: "/") : ""
+        while text.utf8.count % 4 != 0 { text += "=" }
+        guard let data = Data(base64Encoded: text), let identity = try? JSONDecoder().decode(Identity.self, from: data)
+        else {
+            Finding.end("a token that vends cannot be read: \(token)")
+        }
+        return identity
+    }
+
+    private struct Vended: Decodable {
+        struct Credentials: Decodable { let accessKeyId: String }
+        let credentials: Credentials
+    }
+
+    private func credentials(_ request: UpstreamRequest, _ response: UpstreamResponse, by worker: WorkerProcess) {
+        Trace.reached("credentials vended")
+        let identity = identity(request)
+        guard let vended = try? JSONDecoder().decode(Vended.self, from: Data(response.body)) else {
+            Finding.end("a vend's response cannot be read: \(String(decoding: response.body, as: UTF8.self))")
+        }
+        let key = vended.credentials.accessKeyId
+        guard let session = world?.tokens.session(of: key), let start = sessionStarts[key] else {
+            Finding.end("\(worker.name) vends \(key), which STS never made")
+        }
+        Finding.require(
+            session.user == identity.sub, "\(worker.name) vends credentials of \(session.user) to \(identity.sub)")
+        Finding.require(session.end > Date(), "\(worker.name) vends credentials that have ended")
+        if let time = revocations[identity.sub] {
+            Finding.require(
+                identity.iat >= time.timeIntervalSince1970.rounded(.down),
+                "\(worker.name) takes a token of \(identity.sub) from before a revocation")
+            Finding.require(
+                start >= time - 1, "\(worker.name) vends credentials of \(identity.sub) from before a revocation")
+        }
+        Finding.require(
+            auditedKeys(of: worker).contains(key), "\(worker.name) vends \(key) before its line of the audit is written"
+        )
+        count(identity)
+    }
+
+    /// At most twice the limit in any hour, of two windows, and once more for each loss of the counters.
+    private func count(_ identity: Identity) {
+        let now = Date()
+        let device = "\(identity.sub)/\(identity.device_id ?? "")"
+        var times = (vends[device] ?? []).filter { now.timeIntervalSince($0) < 3600 }
+        times.append(now)
+        vends[device] = times
+        let lost = losses.count { now.timeIntervalSince($0) < 7200 }
+        Finding.require(
+            times.count <= rules.vends * (2 + lost),
+            "\(device) has \(times.count) vends in an hour, and its limit is \(rules.vends)")
+    }
+
+    private func auditedKeys(of worker: WorkerProcess) -> Set<String> {
+        var known = audited[worker.name] ?? (0, [])
+        if let file = FileHandle(forReadingAtPath: worker.audit) {
+            try? file.seek(toOffset: UInt64(known.offset))
+            let data = (try? file.readToEnd()) ?? Data()
+            known.offset += data.count
+            for line in data.split(separator: UInt8(ascii: "\n")) {
+                let text = String(decoding: line, as: UTF8.self)
+                guard let start = text.firstRange(of: "\"accessKeyId\":\"")?.upperBound else { continue }
+                known.keys.insert(String(text[start...].prefix { $0 != "\"" }))
+            }
+            try? file.close()
+        }
+        audited[worker.name] = known
+        return known.keys
+    }
+
+    private struct Renewed: Decodable {
+        struct Result: Decodable {
+            let key: String
+            let success: Bool
+            let error: String?
+        }
+        let results: [Result]
+    }
+
+    private func renewed(_ response: UpstreamResponse, seconds: Double, by worker: WorkerProcess) {
+        guard let renewed = try? JSONDecoder().decode(Renewed.self, from: Data(response.body)) else {
+            Finding.end("a renewal's response cannot be read: \(String(decoding: response.body, as: UTF8.self))")
+        }
+        Trace.reached("images renewed")
+        for result in renewed.results {
+            // With its prefix or without, as the client has its name.
+            let name = result.key.split(separator: "/").last ?? ""
+            guard let truth = world?.store.s3.truth("assets/\(name)") else { return }
+            if result.success {
+                let age = Date().timeIntervalSince1970 - truth.lastModified
+                Finding.require(
+                    truth.exists && age <= 86_400 + seconds + 2,
+                    "\(worker.name) says that \(result.key) is renewed, and it is \(truth.exists ? "\(Int(age)) s old" : "gone")"
+                )
+            } else if result.error == "not_found" {
+                Finding.require(!truth.exists, "\(worker.name) says that \(result.key) is not found, and it is there")
+            }
+        }
+    }
+
+    // MARK: All the time
+
+    /// What holds at any moment.
+    func look() {
+        for key in images.sorted() {
+            Finding.require(
+                world?.store.s3.truth(key).exists == true, "\(key) has expired, though a device refers to it")
+        }
+        for (device, photos) in safe.sorted(by: { $0.key < $1.key }) {
+            for (file, key) in photos.sorted(by: { $0.key.path < $1.key.path }) {
+                Finding.require(
+                    world?.store.s3.truth(key).exists == true,
+                    "\(file.lastPathComponent) of \(device) is gone, and was safe")
+            }
+        }
+    }
+
+    /// After the faults.
+    func end(_ world: World) {
+        look()
+        Trace.note(
+            "oracle",
+            "\(images.count) images, \(safe.values.reduce(0) { $0 + $1.count }) photos, \(world.tokens.calls) calls of STS"
+        )
+    }
+}

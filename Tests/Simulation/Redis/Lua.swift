@@ -1,0 +1,181 @@
+import Glibc
+
+/// One interpreter of Lua 5.1 with Redis' functions, for our scripts: Debian's library, opened when a simulation begins, so that
+/// nothing needs it to be built.
+///
+/// Source: redis.io, "Redis Lua API reference", for what values become; Lua 5.1 Reference Manual, §3.
+final class Lua {
+    enum Value {
+        case null
+        case integer(Int)
+        case text([UInt8])
+        /// Such as `OK`.
+        case status(String)
+        case array([Value])
+        case error(String)
+    }
+
+    typealias State = OpaquePointer
+    private typealias Function = @convention(c) (State?) -> Int32
+
+    /// What `redis.call` does; set while a script runs. A C function has no other way to it.
+    nonisolated(unsafe) private static var current: Lua?
+
+    private let library: UnsafeMutableRawPointer
+    private let state: State
+    private let call: ([[UInt8]]) -> Value
+    private var failure: String?
+
+    /// - Parameter call: runs a command of Redis.
+    init(_ call: @escaping ([[UInt8]]) -> Value) {
+        guard let library = dlopen("liblua5.1.so.0", RTLD_NOW) else {
+            Finding.end("liblua5.1.so.0 is missing (apt-get install liblua5.1-0)")
+        }
+        self.library = library
+        self.call = call
+        let make = Self.symbol("luaL_newstate", in: library, as: (@convention(c) () -> State?).self)
+        guard let state = make() else { Finding.end("Lua has no memory") }
+        self.state = state
+        Self.symbol("luaL_openlibs", in: library, as: (@convention(c) (State?) -> Void).self)(state)
+        openRedis()
+    }
+
+    private static func symbol<T>(_ name: String, in library: UnsafeMutableRawPointer, as type: T.Type) -> T {
+        guard let symbol = dlsym(library, name) else { Finding.end("Lua 5.1 has no \(name)") }
+        return unsafeBitCast(symbol, to: type)
+    }
+
+    // MARK: Its functions
+
+    private static let globals: Int32 = -10_002
+    private lazy var createTable = Self.symbol(
+        "lua_createtable", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
+    private lazy var setField = Self.symbol(
+        "lua_setfield", in: library, as: (@convention(c) (State?, Int32, UnsafePointer<CChar>) -> Void).self)
+    private lazy var getField = Self.symbol(
+        "lua_getfield", in: library, as: (@convention(c) (State?, Int32, UnsafePointer<CChar>) -> Void).self)
+    private lazy var pushClosure = Self.symbol(
+        "lua_pushcclosure", in: library, as: (@convention(c) (State?, Function, Int32) -> Void).self)
+    private lazy var pushText = Self.symbol(
+        "lua_pushlstring", in: library, as: (@convention(c) (State?, UnsafeRawPointer?, Int) -> Void).self)
+    private lazy var pushNumber = Self.symbol(
+        "lua_pushnumber", in: library, as: (@convention(c) (State?, Double) -> Void).self)
+    private lazy var pushBoolean = Self.symbol(
+        "lua_pushboolean", in: library, as: (@convention(c) (State?, Int32) -> Void).self)
+    private lazy var setElement = Self.symbol(
+        "lua_rawseti", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
+    private lazy var getElement = Self.symbol(
+        "lua_rawgeti", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
+    private lazy var type = Self.symbol("lua_type", in: library, as: (@convention(c) (State?, Int32) -> Int32).self)
+    private lazy var toText = Self.symbol(
+        "lua_tolstring", in: library,
+        as: (@convention(c) (State?, Int32, UnsafeMutablePointer<Int>) -> UnsafeRawPointer?).self)
+    private lazy var toNumber = Self.symbol(
+        "lua_tonumber", in: library, as: (@convention(c) (State?, Int32) -> Double).self)
+    private lazy var toBoolean = Self.symbol(
+        "lua_toboolean", in: library, as: (@convention(c) (State?, Int32) -> Int32).self)
+    private lazy var length = Self.symbol("lua_objlen", in: library, as: (@convention(c) (State?, Int32) -> Int).self)
+    private lazy var top = Self.symbol("lua_gettop", in: library, as: (@convention(c) (State?) -> Int32).self)
+    private lazy var setTop = Self.symbol("lua_settop", in: library, as: (@convention(c) (State?, Int32) -> Void).self)
+    private lazy var load = Self.symbol(
+        "luaL_loadbuffer", in: library,
+        as: (@convention(c) (State?, UnsafeRawPointer?, Int, UnsafePointer<CChar>) -> Int32).self)
+    private lazy var protectedCall = Self.symbol(
+        "lua_pcall", in: library, as: (@convention(c) (State?, Int32, Int32, Int32) -> Int32).self)
+
+    private func openRedis() {
+        createTable(state, 0, 2)
+        pushClosure(state, { _ in Lua.current?.callRedis() ?? 0 }, 0)
+        setField(state, -2, "call")
+        pushClosure(state, { _ in Lua.current?.hash() ?? 0 }, 0)
+        setField(state, -2, "sha1hex")
+        setField(state, Self.globals, "redis")
+    }
+
+    // MARK: Scripts
+
+    func run(_ script: [UInt8], keys: [[UInt8]], arguments: [[UInt8]]) -> Value {
+        Self.current = self
+        failure = nil
+        defer {
+            Self.current = nil
+            setTop(state, 0)
+        }
+        set("KEYS", keys)
+        set("ARGV", arguments)
+        let isWrong = script.withUnsafeBytes { load(state, $0.baseAddress, $0.count, "@user_script") } != 0
+        if isWrong || protectedCall(state, 0, 1, 0) != 0 {
+            return .error("ERR \(String(decoding: text(at: -1) ?? [], as: UTF8.self))")
+        }
+        if let failure { return .error(failure) }
+        return value(at: -1)
+    }
+
+    private func set(_ name: String, _ texts: [[UInt8]]) {
+        createTable(state, Int32(texts.count), 0)
+        for (index, text) in texts.enumerated() {
+            push(text)
+            setElement(state, -2, Int32(index + 1))
+        }
+        setField(state, Self.globals, name)
+    }
+
+    private func push(_ bytes: [UInt8]) { bytes.withUnsafeBytes { pushText(state, $0.baseAddress, $0.count) } }
+
+    private func text(at index: Int32) -> [UInt8]? {
+        var count = 0
+        guard let start = toText(state, index, &count) else { return nil }
+        return Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// `redis.call`, with what stands on the stack.
+    private func callRedis() -> Int32 {
+        let words = (1...max(1, top(state))).map { text(at: $0) ?? [] }
+        push(call(words))
+        return 1
+    }
+
+    private func hash() -> Int32 {
+        push(Array(RedisData.digest(of: text(at: 1) ?? []).utf8))
+        return 1
+    }
+
+    private func push(_ value: Value) {
+        switch value {
+        case .null: pushBoolean(state, 0)
+        case .integer(let number): pushNumber(state, Double(number))
+        case .text(let bytes): push(bytes)
+        case .status(let text):
+            createTable(state, 0, 1)
+            push(Array(text.utf8))
+            setField(state, -2, "ok")
+        case .array(let elements):
+            createTable(state, Int32(elements.count), 0)
+            for (index, element) in elements.enumerated() {
+                push(element)
+                setElement(state, -2, Int32(index + 1))
+            }
+        // Lua would leave its functions here by a jump that Swift's frames do not survive: the script goes on, and its reply
+        // is the error.
+        case .error(let message):
+            failure = failure ?? message
+            pushBoolean(state, 0)
+        }
+    }
+
+    private func value(at index: Int32) -> Value {
+        switch type(state, index) {
+        case 1: return toBoolean(state, index) != 0 ? .integer(1) : .null
+        case 3: return .integer(Int(toNumber(state, index)))
+        case 4: return .text(text(at: index) ?? [])
+        case 5:
+            return .array(
+                (1..<length(state, index) + 1).map { number in
+                    getElement(state, index, Int32(number))
+                    defer { setTop(state, -2) }
+                    return value(at: top(state))
+                })
+        default: return .null
+        }
+    }
+}

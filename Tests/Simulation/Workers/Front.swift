@@ -1,0 +1,97 @@
+import CloakroomConnections
+import CloakroomFastCGI
+import CloakroomHTTP
+import CloakroomLoop
+
+/// nginx, as far as it decides: which worker, which one next, and what a client gets when there is none.
+///
+/// Source: nginx.org, ngx_http_upstream_module, `least_conn`, `proxy_next_upstream`; nginx/ of this project.
+@LoopActor
+final class Front {
+    private struct Server {
+        let worker: WorkerProcess
+        let client: FastCGIClient
+        var exchanges: [ObjectIdentifier: Exchange] = [:]
+    }
+
+    /// One request at one worker, which may end before it.
+    @LoopActor
+    private final class Exchange {
+        private var continuation: CheckedContinuation<Result<UpstreamResponse, ExchangeError>, Never>?
+
+        init(_ continuation: CheckedContinuation<Result<UpstreamResponse, ExchangeError>, Never>) {
+            self.continuation = continuation
+        }
+
+        func end(_ result: Result<UpstreamResponse, ExchangeError>) {
+            continuation?.resume(returning: result)
+            continuation = nil
+        }
+    }
+
+    private var servers: [Server] = []
+    private let network: Network
+    private let oracle: Oracle
+    private static let timeout = Duration.seconds(30)
+
+    init(_ network: Network, _ oracle: Oracle) {
+        self.network = network
+        self.oracle = oracle
+    }
+
+    func add(_ worker: WorkerProcess) {
+        servers.append(Server(worker: worker, client: FastCGIClient(worker.address, maximumConnections: 32)))
+    }
+
+    /// - Parameter isDead: connections to it break; else what is under way there goes on.
+    func remove(_ worker: WorkerProcess, isDead: Bool) {
+        guard let index = servers.firstIndex(where: { $0.worker === worker }) else { return }
+        let server = servers.remove(at: index)
+        if isDead { for exchange in server.exchanges.values { exchange.end(.failure(.interrupted)) } }
+    }
+
+    func answer(_ request: UpstreamRequest) async -> UpstreamResponse {
+        let began = VirtualTime.now
+        var tried: [String] = []
+        while let index = next(tried) {
+            let worker = servers[index].worker
+            tried.append(worker.name)
+            let result = await exchange(request, at: index)
+            switch result {
+            case .success(let response):
+                oracle.answered(request, response, by: worker, seconds: Double(VirtualTime.now - began) / 1e9)
+                return response
+            case .failure(let error):
+                Trace.note("front", "\(request.method) \(request.target): \(worker.name): \(error)")
+                Trace.reached("nginx met a worker that was gone")
+                // A request that may have been carried out is not sent again, unless it only reads.
+                if case .unreachable = error { continue }
+                guard request.method == "GET" else {
+                    return UpstreamResponse(status: error == .timeout ? 504 : 502)
+                }
+            }
+        }
+        return UpstreamResponse(status: 502)
+    }
+
+    private func exchange(_ request: UpstreamRequest, at index: Int) async -> Result<UpstreamResponse, ExchangeError> {
+        let (worker, client) = (servers[index].worker, servers[index].client)
+        var own: ObjectIdentifier?
+        let result = await withCheckedContinuation { continuation in
+            let exchange = Exchange(continuation)
+            own = ObjectIdentifier(exchange)
+            servers[index].exchanges[ObjectIdentifier(exchange)] = exchange
+            client.send(request, timeout: Self.timeout) { exchange.end($0) }
+        }
+        if let own, let index = servers.firstIndex(where: { $0.worker === worker }) {
+            servers[index].exchanges[own] = nil
+        }
+        return result
+    }
+
+    private func next(_ tried: [String]) -> Int? {
+        servers.indices.filter { !tried.contains(servers[$0].worker.name) }.min {
+            servers[$0].exchanges.count < servers[$1].exchanges.count
+        }
+    }
+}

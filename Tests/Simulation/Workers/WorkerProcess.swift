@@ -1,0 +1,92 @@
+import CloakroomAWS
+import CloakroomCrypto
+import CloakroomFastCGI
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomRedis
+import Foundation
+
+@testable import CloakroomServer
+
+/// One worker, from the bytes of FastCGI to the signed request: the production code on a unix socket of its own.
+@LoopActor
+final class WorkerProcess {
+    let name: String
+    let address: ListenAddress
+    let audit: String
+    private(set) var isAlive = true
+    private let listener: FastCGIListener
+    private let builder: ServiceBuilder
+    private let redis: RedisConnection
+
+    /// - Parameter name: of this process alone: one that takes another's place has another.
+    init(_ name: String, in world: World) throws {
+        self.name = name
+        audit = "\(world.folder)/audit-\(name)"
+        let redis = world.redis.listen(for: name)
+        let settings = try Self.settings(world, audit: audit, redis: redis)
+        let metrics = try Metrics()
+        let transport = WorkerUpstreams(of: name, in: world)
+        var options = RedisConnection.Options(address: settings.redis.servers.addresses[0])
+        options.timeout = settings.redis.timeout
+        options.keepsSpare = true
+        // Every ten seconds, as in a worker, it would be much of a virtual day.
+        options.keepAliveInterval = .seconds(120)
+        let keys = Credentials(
+            accessKeyID: ObjectStore.worker.accessKeyID, secretAccessKey: Secret(ObjectStore.worker.secretAccessKey))
+        let connection = RedisConnection(options: options)
+        self.redis = connection
+        let dependencies = ServiceDependencies(
+            transport: transport, credentials: WorkerCredentials(keys), issuers: transport,
+            redis: connection, log: Log(sink: nil, level: .error), metrics: metrics,
+            worker: name, process: 1)
+        let builder = try ServiceBuilder(settings, dependencies)
+        address = .unix(path: "\(world.folder)/\(name).sock")
+        listener = try FastCGIListener(
+            socket: try address.listen(), limits: .init(bodyBytes: settings.server.maximumBodyBytes),
+            fields: FieldTable(CloakroomService.fieldNames(settings)), tooLarge: CloakroomService.tooLarge
+        ) { request, respond in builder.service.respond(to: request, respond) }
+        self.builder = builder
+        // Neither readiness nor Redis' rights are watched: the modelled nginx looks at no readiness, the modelled Redis refuses no
+        // command, and their probes every few seconds would be most of a virtual day.
+        try address.publish(listener: getpid())
+    }
+
+    /// The process ends, whatever it was doing: its connections break, and what waits in it waits for good.
+    func kill(in world: World) {
+        isAlive = false
+        if case .unix(let path) = address { unlink(path) }
+        redis.close()
+        world.redis.forget(name)
+    }
+
+    /// Ends as SIGTERM ends it: what was accepted gets its response.
+    func drain(in world: World) async {
+        await builder.s3.cancelBackgroundCopies()
+        await listener.drain()
+        redis.close()
+        world.redis.forget(name)
+        isAlive = false
+    }
+
+    private static func settings(_ world: World, audit: String, redis: String) throws -> Settings {
+        let text = """
+            {
+              region: "eu-west-1", bucket: "\(ObjectStore.bucket)",
+              aws: {stsEndpoint: "\(World.stsURL)", s3Endpoint: "\(World.s3URL)"},
+              tokens: {issuers: [{issuer: "\(World.issuer)", audiences: ["cloakroom"], secret: {env: "SIGNING"}}]},
+              vending: {roleARN: "arn:aws:iam::\(ObjectStore.account):role/session", lifetimeSeconds: \(world.rules.lifetimeSeconds)},
+              uploads: {keyPrefix: "assets/", assetBaseURL: "\(World.assetsURL)"},
+              renewal: {keyPrefix: "assets/", retentionDays: \(world.rules.retentionDays)},
+              limits: {vend: {requests: \(world.rules.vends)}, renew: {requests: 60}},
+              redis: {address: "unix:\(redis)"}, audit: {file: "\(audit)"}, log: {level: "error"},
+            }
+            """
+        let name = "/settings.json5"
+        do throws(SettingsErrors) {
+            return try Settings.load(file: name, environment: ["SIGNING": World.signingSecret]) {
+                $0 == name ? Array(text.utf8) : nil
+            }
+        } catch { Finding.end("the worker's settings: \(error)") }
+    }
+}

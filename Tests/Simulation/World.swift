@@ -1,0 +1,218 @@
+import CloakroomJOSE
+import CloakroomKitTestSupport
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomScriptedS3
+import Foundation
+
+@testable import CloakroomServer
+
+/// Workers, Redis, STS, S3, nginx and devices of one seed, and what goes wrong between them.
+@LoopActor
+final class World {
+    /// What an operator has set up, drawn by the seed: odd but legal values among them.
+    struct Rules {
+        var workers = 3
+        var vends = 60
+        var lifetimeSeconds = 3600
+        var retentionDays = 30
+    }
+
+    static let issuer = "https://auth.example"
+    static let signingSecret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
+    static let apiURL = "https://api.example"
+    static let assetsURL = "https://cdn.example"
+    static let stsURL = "http://sts.example:9000"
+    /// An address, not a name: the bucket stands in the path, where the scripted S3 has it.
+    static let s3URL = "http://127.0.0.1:9000"
+    static let s3Host = "127.0.0.1:9000"
+
+    let folder: String
+    let rules: Rules
+    let network: Network
+    let redis: RedisServer
+    let tokens: SecurityTokens
+    let store: ObjectStore
+    let oracle: Oracle
+    let front: Front
+    private(set) var devices: [Device] = []
+    private var workers: [WorkerProcess] = []
+    private var alive: Set<String> = []
+    private var random: SeededGenerator
+    private var workerCount = 0
+    private let signer: TokenSigner
+
+    init(seed: UInt64, devices count: Int, in folder: String) throws {
+        self.folder = folder
+        random = SeededGenerator(seed: seed)
+        rules = Rules(
+            workers: Int.random(in: 2...5, using: &random), vends: [5, 20, 60].randomElement(using: &random)!,
+            lifetimeSeconds: [900, 3600, 3600, 43_200].randomElement(using: &random)!,
+            retentionDays: [30, 30, 30, 25].randomElement(using: &random)!)
+        network = Network(seed: random.next(), weather: .drawn(&random))
+        redis = RedisServer(in: folder, network)
+        tokens = SecurityTokens(network)
+        tokens.throttledShare = Bool.random(using: &random) ? 0 : Double.random(in: 0...0.3, using: &random)
+        store = try ObjectStore(tokens, retentionDays: rules.retentionDays)
+        oracle = Oracle(rules)
+        front = Front(network, oracle)
+        guard let key = HMACKey(Array(Self.signingSecret.utf8)) else { preconditionFailure("the secret is too short") }
+        signer = TokenSigner(issuer: Self.issuer, audience: "cloakroom", key: key)
+        Trace.note("world", "\(rules), \(network.weather), STS throttles \(tokens.throttledShare)")
+        oracle.world = self
+        for _ in 0..<rules.workers { try startWorker() }
+        for number in 0..<count {
+            // Some users have two devices.
+            let user = "u_\(number % max(1, count * 4 / 5))"
+            self.devices.append(try Device("d_\(number)", of: user, seed: random.next(), in: self))
+        }
+    }
+
+    func token(of user: String, device: String) -> String {
+        signer.token(subject: user, deviceID: device, tier: nil, now: Date(), lifetime: .seconds(86_400))
+    }
+
+    func isAlive(_ worker: String) -> Bool { alive.contains(worker) }
+
+    /// Of what was killed.
+    func waitForGood() async -> Never {
+        Trace.reached("a killed process's continuation")
+        while true { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+    }
+
+    // MARK: Time
+
+    /// Lets the world live, with faults, then without them.
+    func run(days: Int) async throws {
+        let end = VirtualTime.now + UInt64(days) * 86_400_000_000_000
+        for device in devices { device.start(until: end) }
+        LoopActor.spawn { [self] in await trouble(until: end) }
+        await sleep(Double(days) * 86_400)
+        calm()
+        // The last five minutes of the rule, and what the devices' retries wait for.
+        await sleep(600)
+        for device in devices { await device.finish() }
+        oracle.end(self)
+    }
+
+    private func sleep(_ seconds: Double) async { try? await LoopActor.sleep(for: .milliseconds(Int(seconds * 1000))) }
+
+    /// Faults of the whole world, one after the other; those of single messages are the network's.
+    private func trouble(until end: UInt64) async {
+        while VirtualTime.now < end {
+            await sleep(Double.random(in: 600...14_400, using: &random))
+            guard VirtualTime.now < end else { return }
+            do { try await strike() } catch { Finding.end("a worker does not start: \(error)") }
+        }
+    }
+
+    private func strike() async throws {
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0, 1: try await killWorker()
+        case 2: try await replaceWorkers()
+        case 3:
+            redis.crash(losingData: false)
+            await sleep(Double.random(in: 1...300, using: &random))
+            redis.start()
+        case 4:
+            redis.crash(losingData: true)
+            oracle.limitsWereLost()
+            await sleep(Double.random(in: 0...5, using: &random))
+            redis.start()
+        case 5:
+            tokens.isDown = true
+            Trace.note("sts", "is down")
+            Trace.reached("STS was down")
+            await sleep(Double.random(in: 10...1200, using: &random))
+            tokens.isDown = false
+        case 6:
+            let share = Double.random(in: 0.05...0.6, using: &random)
+            store.s3.mix(.init(share: share, seed: random.next(), faults: Self.s3Faults))
+            Trace.note("s3", "fails \(Int(share * 100)) % of its requests")
+            Trace.reached("S3 failed at random")
+            await sleep(Double.random(in: 60...3600, using: &random))
+            store.s3.clearFaults()
+        case 7:
+            guard let worker = workers.randomElement(using: &random) else { return }
+            network.separate(
+                worker.name, ["redis", "sts", "s3"].randomElement(using: &random)!,
+                for: Double.random(in: 5...600, using: &random))
+        default:
+            let device = devices.randomElement(using: &random)!
+            await revoke(device.user)
+        }
+    }
+
+    /// Without 200 for what was not done: S3 says that of copies and of completed uploads alone, and the mix is for all requests.
+    private static let s3Faults = S3Fault.allCases.filter { !$0.rawValue.hasPrefix("ok") }
+
+    private func calm() {
+        network.isCalm = true
+        tokens.isDown = false
+        store.s3.clearFaults()
+        if !redis.isUp { redis.start() }
+        Trace.note("world", "is calm")
+    }
+
+    // MARK: Workers
+
+    private func startWorker() throws {
+        workerCount += 1
+        let worker = try WorkerProcess("w\(workerCount)", in: self)
+        alive.insert(worker.name)
+        workers.append(worker)
+        front.add(worker)
+        Trace.note(worker.name, "is up")
+    }
+
+    private func killWorker() async throws {
+        guard let worker = workers.randomElement(using: &random) else { return }
+        Trace.note(worker.name, "is killed")
+        Trace.reached("worker killed")
+        alive.remove(worker.name)
+        workers.removeAll { $0 === worker }
+        worker.kill(in: self)
+        front.remove(worker, isDead: true)
+        await sleep(Double.random(in: 0.1...3, using: &random))
+        try startWorker()
+    }
+
+    /// As a reload: new ones beside the old, which drain.
+    private func replaceWorkers() async throws {
+        Trace.note("world", "reloads")
+        Trace.reached("reload")
+        for worker in workers {
+            try startWorker()
+            workers.removeAll { $0 === worker }
+            front.remove(worker, isDead: false)
+            await worker.drain(in: self)
+            alive.remove(worker.name)
+            Trace.note(worker.name, "has drained")
+        }
+    }
+
+    // MARK: The operator
+
+    private lazy var operatorRedis: RedisConnection = {
+        var options = RedisConnection.Options(address: .unix(path: redis.listen(for: "operator")))
+        options.timeout = .seconds(1)
+        return RedisConnection(options: options)
+    }()
+
+    /// `cloakroom user revoke`: until Redis has it, as a person repeats a command that failed.
+    private func revoke(_ user: String) async {
+        guard let id = UserID(user) else { return }
+        var change = UserRecordChange()
+        let time = Date()
+        change.revokedBefore(time)
+        for _ in 0..<20 {
+            do {
+                try await UserRecords(redis: operatorRedis, keyPrefix: "cloakroom:").apply(change, to: id)
+                oracle.revoked(user, before: time)
+                Trace.note("operator", "has revoked \(user)")
+                Trace.reached("revocation")
+                return
+            } catch { await sleep(3) }
+        }
+    }
+}

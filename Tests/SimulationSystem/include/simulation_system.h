@@ -1,0 +1,13 @@
+// Time, randomness and the stamps of files for a whole process: what libraries call through their PLT, as libfcgi calls OS_Read.
+#pragma once
+#include <stdint.h>
+
+/// Nanoseconds since 1970; moved by `epoll_wait` alone.
+uint64_t simulation_now(void);
+void simulation_set_now(uint64_t nanoseconds);
+/// The seed of all random numbers of the process.
+void simulation_seed(uint64_t seed);
+uint64_t simulation_random(void);
+/// What `epoll_wait` calls when no descriptor is ready, with when the loop's next timer is due, or UINT64_MAX: runs other
+/// executors' jobs or moves the time.
+void simulation_on_wait(void (*turn)(uint64_t due));
