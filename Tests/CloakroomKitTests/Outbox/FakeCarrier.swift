@@ -11,6 +11,8 @@ actor FakeCarrier: TransferCarrier {
     private let transferEvents = TransferEvents()
     private let s3: FakeS3
     private var failsAfterLook = false
+    /// Whether each event takes some turns of the executor until it is read, as where many tasks are ready.
+    private var isReadSlowly = false
 
     init(_ s3: FakeS3) { self.s3 = s3 }
 
@@ -42,7 +44,22 @@ actor FakeCarrier: TransferCarrier {
 
     func outlivesProcess() -> Bool { true }
 
-    func events() -> AsyncStream<TransferEvent> { transferEvents.stream() }
+    func events() -> AsyncStream<TransferEvent> {
+        let events = transferEvents.stream()
+        guard isReadSlowly else { return events }
+        let (slow, continuation) = AsyncStream.makeStream(of: TransferEvent.self)
+        let reading = Task {
+            for await event in events {
+                for _ in 0..<10 { await Task.yield() }
+                continuation.yield(event)
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in reading.cancel() }
+        return slow
+    }
+
+    func readSlowly() { isReadSlowly = true }
 
     /// Runs an outbox until so many transfers are under way, and leaves them to the system.
     @discardableResult

@@ -42,6 +42,21 @@ import Testing
         #expect(try await outbox.uploadedAssets().map(\.objectKey) == ["assets/asset-1"])
     }
 
+    @Test func `ends that are read late are heard before anything is sent again`() async throws {
+        try await begin()
+        await carrier.finish()
+        await carrier.readSlowly()
+        let outbox = try bench.outbox(carrier: carrier)
+        let run = Task { await outbox.run() }
+        try await until {
+            guard await carrier.started.count == 2 else { return true }
+            return try await outbox.uploadedAssets().count == 1
+        }
+        #expect(await carrier.started.count == 2)
+        await carrier.finish()
+        #expect(await run.value.sent == 2)
+    }
+
     @Test func `a launch by the system begins what follows, and leaves it to the carrier when its time is over`()
         async throws
     {

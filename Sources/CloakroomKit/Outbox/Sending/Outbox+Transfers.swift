@@ -14,11 +14,20 @@ extension Outbox {
         let found = await carrier.transfersUnderWay().filter { $0.hasPrefix(transferPrefix) }
         try checkOpen()
         let known = Set(try store.begun().compactMap(\.transfer))
+        // Ends that the carrier kept are in its stream, which the listener reads: heard too late, what S3 has would be sent again.
+        for _ in 0..<Self.turnsForEnds where !known.subtracting(found).isSubset(of: transfers.ends.keys) {
+            await Task.yield()
+        }
+        try checkOpen()
         // Some may have ended meanwhile.
         transfers.underWay = found.intersection(known).subtracting(transfers.ends.keys)
         // Of items that are gone.
         for id in found where !known.contains(id) { await carrier.cancel(id: id) }
     }
+
+    /// So often others go first while an end is missing: each is read within a few turns, and one that never comes costs no time to
+    /// speak of.
+    private static let turnsForEnds = 100
 
     private func handle(_ event: TransferEvent) {
         switch event {
