@@ -82,7 +82,7 @@ struct FolderS3: HTTPTransport {
             await folder.points.cross()
             try FileManager.default.moveItem(at: part, to: object)
             try folder.append(key, to: "created.txt")
-            return HTTPResponse(status: 200)
+            return HTTPResponse(status: 200, fields: [("ETag", Self.tag(try Self.bytes(of: request.body)))])
         case "POST" where query.hasPrefix("uploads"):
             return Self.xml(
                 "<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>")

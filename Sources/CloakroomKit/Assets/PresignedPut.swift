@@ -30,8 +30,7 @@ struct PresignedPut {
             let outcome: UploadAttemptOutcome
             do throws(HTTPTransportError) {
                 let response = try await httpClient.transport.send(request, progress: progress)
-                // The shipped client accepts no other status as a success either.
-                if response.status == 200 { return }
+                if response.saysStored { return }
                 outcome = UploadAttemptOutcome(
                     response, createsOnly: target.createsOnly, now: await httpClient.clock.now)
             } catch {
@@ -77,6 +76,12 @@ extension UploadTarget {
     }
 }
 
+extension HTTPResponse {
+    /// Whether it is S3's word that it has stored an object: 200 with the entity tag (S3 API Reference, PutObject, "Response
+    /// elements"). A proxy or the page of a hotspot says 200, too, and has stored nothing.
+    var saysStored: Bool { status == 200 && self["ETag"]?.isEmpty == false }
+}
+
 /// Why an upload to a presigned URL did not succeed, as a decision.
 enum UploadAttemptOutcome: Equatable {
     /// An earlier attempt stored it: the destination has one user, accepts one object, and has it.
@@ -95,6 +100,10 @@ enum UploadAttemptOutcome: Equatable {
             CloakroomError(
                 code, message, status: response.status, serverCode: document?.code,
                 retryAfter: response.retryAfter(now: now), requestID: response.requestID)
+        }
+        guard response.status != 200 else {
+            self = .again(error(.unavailable, "The response is not S3's: it has no ETag"))
+            return
         }
         // S3's own sentence stays out: it may quote the request.
         switch AWSError.kind(status: response.status, code: code) {

@@ -6,6 +6,7 @@ import Testing
 @Suite struct PresignedPutTests {
     private let fake = FakeRuntime()
     private let body = HTTPBody.bytes(Data("picture".utf8))
+    private static let stored = ScriptedHTTP.Step.response(200, [("ETag", "\"0cb988d042a7f28dd5fe2b55b3f5ac7a\"")])
 
     private func target(
         query: String = "If-None-Match=%2A&X-Amz-Signature=5ec2e7",
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test func `sends the given fields and nothing else, without the app's token`() async throws {
-        let http = ScriptedHTTP(.response(200))
+        let http = ScriptedHTTP(Self.stored)
         let fields = ["content-type": "image/jpeg", "Content-Length": "7", "x-amz-checksum-sha256": "q=", "Host": "h"]
         #expect(try await outcome(http, try target(fields: fields)) == nil)
         let sent = try #require(await http.sent.first)
@@ -59,6 +60,18 @@ import Testing
         #expect(
             try await outcome(ScriptedHTTP(.response(status)), try target())
                 == CloakroomError(.invalidResponse, "The response is not S3's", status: status))
+    }
+
+    /// Of a proxy that blocks the address, or of a hotspot.
+    @Test(arguments: [[("Content-Type", "text/html")], [("ETag", "")]])
+    func `200 without an entity tag is not S3's, and is tried again`(fields: [(name: String, value: String)])
+        async throws
+    {
+        let page = ScriptedHTTP.Step.response(200, fields, Data("<html>Welcome</html>".utf8))
+        let http = ScriptedHTTP(page, Self.stored)
+        #expect(try await outcome(http, try target()) == nil)
+        #expect(await http.sent.count == 2)
+        #expect(try await outcome(ScriptedHTTP { _, _ in page }, try target())?.code == .unavailable)
     }
 
     @Test func `an object that is there already is the one sent before`() async throws {
@@ -86,7 +99,7 @@ import Testing
 
     @Test(arguments: passing)
     func `what may pass is tried again`(fault: ScriptedHTTP.Step) async throws {
-        #expect(try await outcome(ScriptedHTTP(fault, fault, .response(200)), try target()) == nil)
+        #expect(try await outcome(ScriptedHTTP(fault, fault, Self.stored), try target()) == nil)
         #expect(fake.sleeps == [.milliseconds(250), .milliseconds(500)])
     }
 
@@ -126,7 +139,7 @@ import Testing
     @Test func `a URL that has ended by the server's clock is not tried`() async throws {
         let end = fake.wallTime.addingTimeInterval(600)
         let http = ScriptedHTTP(
-            .response(200), .json(503, "", [("Date", "Fri, 20 Nov 2026 15:00:00 GMT"), ("Retry-After", "99")]))
+            Self.stored, .json(503, "", [("Date", "Fri, 20 Nov 2026 15:00:00 GMT"), ("Retry-After", "99")]))
         let client = try CloakroomClient.test(http, fake)
         // Our own clock may be wrong: S3 knows better.
         fake.setWallClock(ahead: .seconds(86_400))
@@ -140,7 +153,7 @@ import Testing
 
     @Test func `waits for S3's Retry-After, within the upload's own deadline`() async throws {
         let slow = Self.xml(503, "SlowDown", "", [("Retry-After", "120")])
-        #expect(try await outcome(ScriptedHTTP(slow, .response(200)), try target()) == nil)
+        #expect(try await outcome(ScriptedHTTP(slow, Self.stored), try target()) == nil)
         #expect(fake.sleeps == [.milliseconds(120_250)])
     }
 }

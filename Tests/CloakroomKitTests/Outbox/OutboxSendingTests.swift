@@ -143,6 +143,19 @@ import Testing
         #expect(await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "GET ", "PUT "])
     }
 
+    @Test func `neither a photo nor an asset counts as sent by 200 without an entity tag`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        try await outbox.add(asset: UploadContent("two"), reference: "a")
+        let page = HTTPResponse(status: 200, fields: [("Content-Type", "text/html")], body: Data("<html/>".utf8))
+        await bench.network.inject("PUT", .response(page), times: 2)
+        #expect(await outbox.run().sent == 0)
+        #expect(try await outbox.items().map(\.state.code) == [.unavailable, .unavailable])
+        #expect(await bench.s3.objects.isEmpty)
+        bench.fake.pass(.seconds(60))
+        #expect(await outbox.run().sent == 2)
+    }
+
     @Test func `a photo that is sent at once is signed in its fields, and again when S3 says that the clock is off`()
         async throws
     {

@@ -72,7 +72,7 @@ extension Outbox {
     private func isStored(
         at target: UploadTarget, _ row: inout OutboxRow, by response: HTTPResponse
     ) async throws -> Bool {
-        if response.status == 200 { return true }
+        if response.saysStored { return true }
         switch UploadAttemptOutcome(response, createsOnly: target.createsOnly, now: runtime.wallClock()) {
         case .storedBefore: return true
         case .again(let error): throw error

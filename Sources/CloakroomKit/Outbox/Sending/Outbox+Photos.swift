@@ -45,7 +45,7 @@ extension Outbox {
     /// - Throws: ``CloakroomError`` when the response says that it is not.
     private func isStored(_ photo: PhotoObject, _ row: inout OutboxRow, by response: HTTPResponse) async throws -> Bool
     {
-        if response.status == 200 {
+        if response.saysStored {
             // S3 itself has compared the bytes with `Content-MD5`. A store that does not is found out here, where its tag
             // says anything: of an object that is encrypted with a key it does not.
             guard let md5 = StoredObject(UpstreamResponse(response))?.md5, md5 != row.file.md5 else { return true }
