@@ -2,7 +2,6 @@ import CloakroomJOSE
 import CloakroomKitTestSupport
 import CloakroomLoop
 import CloakroomRedis
-import CloakroomScriptedS3
 import Foundation
 
 @testable import CloakroomServer
@@ -127,7 +126,7 @@ final class World {
             tokens.isDown = false
         case 6:
             let share = Double.random(in: 0.05...0.6, using: &random)
-            store.s3.mix(.init(share: share, seed: random.next(), faults: Self.s3Faults))
+            store.s3.mix(.init(share: share, seed: random.next()))
             Trace.note("s3", "fails \(Int(share * 100)) % of its requests")
             Trace.reached("S3 failed at random")
             await sleep(Double.random(in: 60...3600, using: &random))
@@ -142,9 +141,6 @@ final class World {
             await revoke(device.user)
         }
     }
-
-    /// Without 200 for what was not done: S3 says that of copies and of completed uploads alone, and the mix is for all requests.
-    private static let s3Faults = S3Fault.allCases.filter { !$0.rawValue.hasPrefix("ok") }
 
     private func calm() {
         network.isCalm = true

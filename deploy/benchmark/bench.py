@@ -22,6 +22,7 @@ import renewals
 import report
 import retention
 import sharing
+import simulation
 import statuses
 import tiers
 import web
@@ -75,14 +76,16 @@ class Bench:
         self.notes = []
         self.costs = None                               # of the file that --save-costs writes
         self.counter = None if smoke or only in (
-            "instructions", "tiers", "retention", "costs", "model", "mutation") else self._try(load.counter, counter)
+            "instructions", "tiers", "retention", "costs", "model", "mutation", "simulation") else self._try(load.counter, counter)
 
     def run(self):
         if self._wants("vend_rs256"):
             self.scenarios += self._try(rs256_scenarios, self.parts) or []
         if self._wants("mutation"):
             self._try(self._mutation)
-        if self.only == "mutation":
+        if self._wants("simulation"):
+            self._try(self._simulation)
+        if self.only in ("mutation", "simulation"):
             return
         if self.only == "tiers":
             self._tiers()
@@ -168,6 +171,12 @@ class Bench:
         share, note = mutation.survived()
         self.values["mutation_survived_share"] = share
         self.notes.append(note)
+
+    def _simulation(self):
+        print("simulating", flush=True)
+        values, notes = simulation.measure(self.parts.run)
+        self.values |= values
+        self.notes += notes
 
     def _failover(self):
         gap, lost = failover.gaps(self.parts, self.canned, self.failovers)

@@ -89,6 +89,10 @@ LIMITS = [
     ("systemd_exposure_max", "≤", 1.6, "operations"),
     ("status_ms_p99", "≤", 20, "operations"),
     ("mutation_survived_share", "≤", 0.05, "mutation"),
+    ("sim_same_seed_differences", "≤", 0, "simulation"),
+    ("sim_failing_seeds", "≤", 0, "simulation"),
+    ("sim_planted_not_found", "≤", 0, "simulation"),
+    ("sim_cpu_s_per_virtual_day", "≤", 0.5, "simulation"),
     # Measured when this counter was written (18,206, 59,486, 205,241 and 111,263: the medians of three runs), and 3 %.
     ("healthz_instructions", "≤", 18_750, "instructions"),
     ("vend_cached_instructions", "≤", 56_200, "instructions"),
@@ -102,7 +106,7 @@ BROUGHT_ALONG = {"retention": {"release_100"}}
 # What --smoke leaves out: a store that takes half a minute to start, and rounds of load.
 _NOT_IN_SMOKE = {"released_readable_on_ceph", "release_100_cpu_per_key_us"}
 # What a quick run of everything has no time for.
-NOT_IN_QUICK = frozenset({"clients", "model", "operations", "retention", "tiers"})
+NOT_IN_QUICK = frozenset({"clients", "model", "operations", "retention", "simulation", "tiers"})
 
 
 def expected(only, smoke=False, left_out=frozenset()):

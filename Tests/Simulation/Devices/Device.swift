@@ -2,6 +2,7 @@ import CloakroomAWS
 import CloakroomKit
 import CloakroomKitTestSupport
 import CloakroomLoop
+import CloakroomSimulationSystem
 import Foundation
 
 /// A device with an app that backs up photos and keeps images of conversations alive, over days.
@@ -16,6 +17,10 @@ final class Device {
     private let skew: Double
     private var photos: [URL] = []
     private var images: [RenewableAsset] = []
+    /// What the app has handed to its queue, and keeps no copy of: photos' bytes, and images by their references.
+    private var handedOver: [Data] = []
+    private var references: Set<String> = []
+    private var arrived: Set<String> = []
     private var token: String?
     private var process: DeviceProcess?
 
@@ -73,9 +78,10 @@ final class Device {
             guard Int.random(in: 0..<4, using: &random) == 0 else { return }
             // The system ends it, or its user does.
             let milliseconds = Int.random(in: 1...5000, using: &random)
-            EventPoller.shared.schedule(after: .milliseconds(milliseconds)) { [name] in
+            EventPoller.shared.schedule(after: .milliseconds(milliseconds)) { [self] in
                 guard end.isOpen else { return }
                 process.kill()
+                simulation_unlock("\(self.folder)/app/")
                 Trace.note(name, "is killed")
                 Trace.reached("app killed while it worked")
                 // What it had begun before its next wait is done; nothing of it goes on after that.
@@ -94,6 +100,7 @@ final class Device {
             try addPhotos()
             await backUp(cloakroom, isLast: isLast)
             if isLast || Int.random(in: 0..<3, using: &random) == 0 { await addImage(cloakroom, isLast: isLast) }
+            if isLast || Bool.random(using: &random) { try await share(cloakroom, isLast: isLast) }
             try await renew(cloakroom, isLast: isLast)
             if isLast || Int.random(in: 0..<8, using: &random) == 0 { try await restore(cloakroom, isLast: isLast) }
         } catch { Finding.end("\(name): the app's part of a launch failed: \(error)") }
@@ -155,6 +162,52 @@ final class Device {
             Trace.note(name, "an upload failed: \((error as? CloakroomError).map { "\($0.code)" } ?? "\(error)")")
             if isLast { Finding.end("\(name): no upload works after the faults: \(error)") }
         }
+    }
+
+    /// Hands photos and images to the app's queue, and lets it send what it has.
+    private func share(_ cloakroom: Cloakroom, isLast: Bool) async throws {
+        let outbox = try cloakroom.outbox()
+        for _ in 0..<Int.random(in: 0...2, using: &random) {
+            let bytes = Data.named(
+                "\(name)/shared/\(handedOver.count)", count: Int.random(in: 1...20_000, using: &random))
+            let file = URL(fileURLWithPath: "\(folder)/shared.jpg")
+            try bytes.write(to: file)
+            try await outbox.add(photo: file)
+            handedOver.append(bytes)
+            try FileManager.default.removeItem(at: file)
+        }
+        if Bool.random(using: &random) {
+            let reference = "\(name)_\(references.count)"
+            try await outbox.add(
+                asset: UploadContent(Data.named(reference, count: 1500), contentType: "image/jpeg"),
+                reference: reference)
+            references.insert(reference)
+        }
+        var report = await outbox.run()
+        // What failed waits for its next attempt.
+        for _ in 0..<48 where isLast && !report.isComplete {
+            await sleep(1800)
+            report = await outbox.run()
+        }
+        for asset in try await outbox.uploadedAssets() {
+            if arrived.insert(asset.reference).inserted {
+                images.append(.groupImage(url: asset.assetURL, conversationID: asset.reference))
+                world.oracle.references(asset.assetURL, device: name)
+            }
+            try await outbox.acknowledge(asset.id)
+        }
+        Trace.note(
+            name,
+            "queue: \(report.sent) sent, \(report.unsent.items) wait\(report.stoppedBy.map { ", stopped by \($0.code)" } ?? "")"
+        )
+        guard report.isComplete else {
+            Finding.require(!isLast, "\(name): the queue is not empty a day after the faults: \(report)")
+            return
+        }
+        Trace.reached("a queue was empty")
+        for bytes in handedOver { world.oracle.stored(bytes, of: user, device: name) }
+        Finding.require(
+            references == arrived, "\(name): the queue is empty, and \(references.subtracting(arrived)) never came")
     }
 
     private func renew(_ cloakroom: Cloakroom, isLast: Bool) async throws {

@@ -36,6 +36,12 @@ final class Oracle {
         }
     }
 
+    /// The queue of a device is empty, and had this photo.
+    func stored(_ bytes: Data, of user: String, device: String) {
+        let digest = MD5.hash(Array(bytes)).hexadecimal
+        check("photos/\(user)/\(digest).dat", bytes, "the queue of \(device) is empty")
+    }
+
     func safePhotos(of device: String) -> [URL] { (safe[device] ?? [:]).keys.sorted { $0.path < $1.path } }
 
     func references(_ url: URL, device: String) {

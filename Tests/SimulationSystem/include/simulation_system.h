@@ -8,6 +8,9 @@ void simulation_set_now(uint64_t nanoseconds);
 /// The seed of all random numbers of the process.
 void simulation_seed(uint64_t seed);
 uint64_t simulation_random(void);
+/// What the end of a process does to the locks it holds (flock(2)): the files below a folder, open here, are no longer those. Their
+/// descriptors stay taken, since what was killed never closes them.
+void simulation_unlock(const char *folder);
 /// What `epoll_wait` calls when no descriptor is ready, with when the loop's next timer is due, or UINT64_MAX: runs other
 /// executors' jobs or moves the time.
 void simulation_on_wait(void (*turn)(uint64_t due));
