@@ -14,7 +14,6 @@ final class WorkerProcess {
     let name: String
     let address: ListenAddress
     let audit: String
-    private(set) var isAlive = true
     private let listener: FastCGIListener
     private let builder: ServiceBuilder
     private let redis: RedisConnection
@@ -54,7 +53,6 @@ final class WorkerProcess {
 
     /// The process ends, whatever it was doing: its connections break, and what waits in it waits for good.
     func kill(in world: World) {
-        isAlive = false
         if case .unix(let path) = address { unlink(path) }
         redis.close()
         world.redis.forget(name)
@@ -66,7 +64,6 @@ final class WorkerProcess {
         await listener.drain()
         redis.close()
         world.redis.forget(name)
-        isAlive = false
     }
 
     private static func settings(_ world: World, audit: String, redis: String) throws -> Settings {
