@@ -13,6 +13,8 @@ let status = LoopActor.run {
     Trace.isShown = options.isTraced
     do {
         let world = try World(seed: options.seed, devices: options.devices, in: options.folder)
+        // libfcgi has taken it for its own use.
+        signal(SIGTERM, SIG_DFL)
         let looking = LoopActor.spawn {
             while !Task.isCancelled {
                 try? await LoopActor.sleep(for: .seconds(3600))
