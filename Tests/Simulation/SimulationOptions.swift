@@ -1,6 +1,6 @@
 import Foundation
 
-/// `simulation --seed N --days D --devices D --folder PATH [--trace] [--plant NAME]`
+/// `simulation --seed N --days D --devices D --folder PATH [--trace] [--plant NAME]`, or `simulation --plants` for their names.
 struct SimulationOptions: Sendable {
     var seed: UInt64 = 1
     var days = 3
@@ -18,6 +18,9 @@ struct SimulationOptions: Sendable {
             case "--days": days = Int(Self.number(rest.popFirst(), of: option))
             case "--devices": devices = Int(Self.number(rest.popFirst(), of: option))
             case "--folder": folder = rest.popFirst() ?? ""
+            case "--plants":
+                print(Plant.allCases.map(\.rawValue).joined(separator: "\n"))
+                exit(0)
             case "--plant":
                 plant = rest.popFirst().flatMap(Plant.init)
                 if plant == nil {

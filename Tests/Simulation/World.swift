@@ -2,6 +2,7 @@ import CloakroomJOSE
 import CloakroomKitTestSupport
 import CloakroomLoop
 import CloakroomRedis
+import CloakroomScriptedS3
 import Foundation
 
 @testable import CloakroomServer
@@ -54,7 +55,7 @@ final class World {
         tokens.throttledShare = Bool.random(using: &random) ? 0 : Double.random(in: 0...0.3, using: &random)
         store = try ObjectStore(tokens, retentionDays: rules.retentionDays)
         oracle = Oracle(rules)
-        front = Front(network, oracle)
+        front = Front(oracle)
         guard let key = HMACKey(Array(Self.signingSecret.utf8)) else { preconditionFailure("the secret is too short") }
         signer = TokenSigner(issuer: Self.issuer, audience: "cloakroom", key: key)
         Trace.note("world", "\(rules), \(network.weather), STS throttles \(tokens.throttledShare)")
@@ -88,8 +89,8 @@ final class World {
         LoopActor.spawn { [self] in await trouble(until: end) }
         await sleep(Double(days) * 86_400)
         calm()
-        // The last five minutes of the rule, and what the devices' retries wait for.
-        await sleep(600)
+        // So long breakers, connections and retries may take to find that everything is well again.
+        await sleep(300)
         for device in devices { await device.finish() }
         oracle.end(self)
     }
@@ -126,7 +127,7 @@ final class World {
             tokens.isDown = false
         case 6:
             let share = Double.random(in: 0.05...0.6, using: &random)
-            store.s3.mix(.init(share: share, seed: random.next()))
+            store.s3.mix(.init(share: share, seed: random.next(), faults: Self.s3Faults))
             Trace.note("s3", "fails \(Int(share * 100)) % of its requests")
             Trace.reached("S3 failed at random")
             await sleep(Double.random(in: 60...3600, using: &random))
@@ -141,6 +142,9 @@ final class World {
             await revoke(device.user)
         }
     }
+
+    /// All but a lie about the object: S3 calls archived only what is.
+    private static let s3Faults = S3Fault.allCases.filter { $0 != .invalidObjectState }
 
     private func calm() {
         network.isCalm = true

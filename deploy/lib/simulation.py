@@ -32,6 +32,8 @@ class Run:
 
 def main():
     options = _options()
+    if options.plants:
+        return subprocess.run([str(options.program), "--plants"], env=_ENVIRONMENT).returncode
     first, last = options.seeds
     if options.trace:
         return _trace(options, first)
@@ -74,6 +76,7 @@ def _options():
     parser.add_argument("--twice", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--plant")
+    parser.add_argument("--plants", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     if options.seed is not None:

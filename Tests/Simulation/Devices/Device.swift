@@ -22,7 +22,6 @@ final class Device {
     private var references: Set<String> = []
     private var arrived: Set<String> = []
     private var token: String?
-    private var process: DeviceProcess?
 
     init(_ name: String, of user: String, seed: UInt64, in world: World) throws {
         self.name = name

@@ -25,7 +25,7 @@ struct DeviceTransport: HTTPTransport {
 /// The app as one process of a device: what it waits for it waits for good once it was killed.
 @LoopActor
 final class DeviceProcess {
-    let device: String
+    private let device: String
     private let world: World
     private(set) var isAlive = true
     /// Without a network.

@@ -14,8 +14,8 @@ enum Trace {
     private static var last: [String] = []
     private static let kept = 200
 
-    static func note(_ who: String, _ what: @autoclosure () -> String) {
-        let line = "\(time()) \(who): \(what())"
+    static func note(_ who: String, _ what: String) {
+        let line = "\(time()) \(who): \(what)"
         events += 1
         for byte in line.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
         if isShown {

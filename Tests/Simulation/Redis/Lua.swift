@@ -52,8 +52,6 @@ final class Lua {
         "lua_createtable", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
     private lazy var setField = Self.symbol(
         "lua_setfield", in: library, as: (@convention(c) (State?, Int32, UnsafePointer<CChar>) -> Void).self)
-    private lazy var getField = Self.symbol(
-        "lua_getfield", in: library, as: (@convention(c) (State?, Int32, UnsafePointer<CChar>) -> Void).self)
     private lazy var pushClosure = Self.symbol(
         "lua_pushcclosure", in: library, as: (@convention(c) (State?, Function, Int32) -> Void).self)
     private lazy var pushText = Self.symbol(

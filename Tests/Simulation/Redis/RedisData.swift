@@ -19,17 +19,10 @@ final class RedisData {
     private var scripts: [String: [UInt8]] = [:]
     private lazy var lua = Lua { [unowned self] words in run(words) }
 
-    var keyCount: Int { entries.count }
-
     /// A server that lost all it had, such as one without persistence that was started again.
     func flush() {
         entries = [:]
         scripts = [:]
-    }
-
-    func text(of key: String) -> String? {
-        guard case .text(let bytes) = entry(Array(key.utf8))?.value else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     static func digest(of bytes: [UInt8]) -> String { SHA1.hash(bytes).hexadecimal }
@@ -78,7 +71,6 @@ final class RedisData {
                 return .error("NOSCRIPT No matching script. Please use EVAL.")
             }
             return evaluate(script, Array(arguments.dropFirst()))
-        case "WAIT": return .integer(0)
         default: Finding.end("the model of Redis does not know \(name)")
         }
     }

@@ -30,14 +30,10 @@ final class Front {
     }
 
     private var servers: [Server] = []
-    private let network: Network
     private let oracle: Oracle
     private static let timeout = Duration.seconds(30)
 
-    init(_ network: Network, _ oracle: Oracle) {
-        self.network = network
-        self.oracle = oracle
-    }
+    init(_ oracle: Oracle) { self.oracle = oracle }
 
     func add(_ worker: WorkerProcess) {
         servers.append(Server(worker: worker, client: FastCGIClient(worker.address, maximumConnections: 32)))
