@@ -46,7 +46,7 @@ final class FastCGIConnection {
         self.socket = Descriptor(owning: socket)
         self.listener = listener
         gate = Gate(limits: listener.gateLimits)
-        deadline = listener.nextDeadline
+        deadline = listener.startDeadline()
         watch = EventPoller.shared.watch(socket, for: Self.interest) { [self] readiness in
             handle(readiness)
         }
@@ -121,7 +121,7 @@ final class FastCGIConnection {
         case .incomplete:
             if state == .idle {
                 state = .reading
-                deadline = listener.nextDeadline
+                deadline = listener.startDeadline()
             }
             if !listener.mayBuffer() { close() }
         case .complete(let end):
@@ -138,7 +138,7 @@ final class FastCGIConnection {
         case .tooLarge(let requestID):
             buffer = []
             state = .discarding
-            deadline = listener.nextDeadline
+            deadline = listener.startDeadline()
             send(ResponseEncoder.records(of: listener.tooLarge, to: requestID))
             if output.isEmpty { shutdown(socket.raw, Int32(SHUT_WR)) }
         case .malformed:
@@ -149,7 +149,7 @@ final class FastCGIConnection {
     private func awaitNext() {
         gate = Gate(limits: listener.gateLimits)
         state = .idle
-        deadline = output.isEmpty ? nil : listener.nextDeadline
+        deadline = output.isEmpty ? nil : listener.startDeadline()
         goOn()
     }
 
@@ -216,7 +216,7 @@ final class FastCGIConnection {
         if count == bytes.count { return }
         if count < 0, cloakroom_errno() != EAGAIN, cloakroom_errno() != EINTR { return close() }
         output = Array(bytes[max(0, count)...])
-        deadline = listener.nextDeadline
+        deadline = listener.startDeadline()
         waitToWrite(true)
     }
 
@@ -232,7 +232,7 @@ final class FastCGIConnection {
             return
         }
         self.written = written + count
-        deadline = listener.nextDeadline
+        deadline = listener.startDeadline()
         guard self.written == rest.count else { return }
         output = []
         self.written = 0

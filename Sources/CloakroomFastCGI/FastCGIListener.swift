@@ -33,6 +33,8 @@ package final class FastCGIListener {
     private var watch: EventPoller.Watch?
     private var connections: [ObjectIdentifier: FastCGIConnection] = [:]
     private var answering = 0
+    /// Whether a timer looks at the connections' deadlines: an idle worker has none, and is not woken.
+    package private(set) var watchesDeadlines = false
     private var drained: CheckedContinuation<Void, Never>?
 
     package private(set) var isDraining = false
@@ -50,7 +52,6 @@ package final class FastCGIListener {
         self.tooLarge = tooLarge
         self.handler = handler
         watchListener()
-        scheduleSweep()
     }
 
     package var connectionCount: Int { connections.count }
@@ -74,7 +75,11 @@ package final class FastCGIListener {
 
     var gateLimits: Gate.Limits { Gate.Limits(bodyBytes: limits.bodyBytes) }
 
-    var nextDeadline: UInt64 { Monotonic.now &+ limits.requestTimeout.nanoseconds }
+    /// The deadline of what begins now; it is looked at from here on.
+    func startDeadline() -> UInt64 {
+        if !watchesDeadlines { scheduleSweep() }
+        return Monotonic.now &+ limits.requestTimeout.nanoseconds
+    }
 
     /// Whether one more incomplete request still fits into what all may take together.
     func mayBuffer() -> Bool {
@@ -155,18 +160,23 @@ package final class FastCGIListener {
         socket = nil
     }
 
-    /// One timer for all connections: a deadline may be late by its period.
+    /// One timer for all connections, as long as one of them has a deadline, which may be late by the timer's period.
     private func scheduleSweep() {
-        EventPoller.shared.schedule(after: .seconds(1)) { [weak self] in
-            guard let self else { return }
-            let now = Monotonic.now
-            for connection in connections.values {
-                guard let deadline = connection.deadline, deadline <= now else { continue }
+        watchesDeadlines = true
+        EventPoller.shared.schedule(after: .seconds(1)) { [weak self] in self?.sweep() }
+    }
+
+    private func sweep() {
+        let now = Monotonic.now
+        watchesDeadlines = false
+        for connection in connections.values {
+            guard let deadline = connection.deadline else { continue }
+            if deadline <= now {
                 // After a pause of the process, or in a crowd, what has come may not have been read yet.
                 connection.read()
                 if let deadline = connection.deadline, deadline <= now { connection.close() }
             }
-            scheduleSweep()
+            if connection.deadline != nil, !watchesDeadlines { scheduleSweep() }
         }
     }
 }

@@ -84,6 +84,25 @@ struct BadPeerTests {
         await worker.listener.drain()
     }
 
+    @Test @LoopActor func `watches deadlines only while there is one`() async throws {
+        let worker = try TestListener.echoing(Self.impatient)
+        #expect(!worker.listener.watchesDeadlines)
+        let peer = try await onThread {
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/").bytes)
+            #expect(try peer.answers().count == 1)
+            return peer
+        }
+        #expect(worker.listener.watchesDeadlines)
+        while worker.listener.watchesDeadlines { try await LoopActor.sleep(for: .milliseconds(20)) }
+        #expect(worker.connections == 1)
+        try await onThread {
+            try peer.write(Array(FastCGIRequest(target: "/").bytes.dropLast(3)))
+            #expect(peer.waitForHangup())
+        }
+        await worker.listener.drain()
+    }
+
     @Test @LoopActor func `closes one that does not read its answer, and delays nobody for it`() async throws {
         let worker = try TestListener(Self.impatient) { request, respond in
             let good = Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
