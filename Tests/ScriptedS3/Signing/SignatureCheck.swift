@@ -75,8 +75,7 @@ struct SignatureCheck {
 
     private func fields(_ request: S3Request) throws(S3Error) -> Claim {
         guard let text = request.field("authorization") else { throw .accessDenied }
-        let format = /AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})/
-        guard let match = text.wholeMatch(of: format) else {
+        guard let (credential, names, signature) = Self.parts(of: text) else {
             throw S3Error(
                 400, "AuthorizationHeaderMalformed", "The authorization header is malformed; it has another format.")
         }
@@ -85,8 +84,26 @@ struct SignatureCheck {
                 400, "InvalidRequest", "Missing required header for this request: x-amz-content-sha256")
         }
         return try claim(
-            credential: String(match.1), names: String(match.2), signature: String(match.3), timestamp: timestamp,
+            credential: credential, names: names, signature: signature, timestamp: timestamp,
             token: request.field("x-amz-security-token"), isPresigned: false)
+    }
+
+    /// `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`, with a space after each comma or without; the signature 64
+    /// hexadecimal digits, in lower case.
+    private static func parts(of authorization: String) -> (credential: String, names: String, signature: String)? {
+        let start = "\(algorithm) "
+        guard authorization.hasPrefix(start) else { return nil }
+        let parts = authorization.dropFirst(start.count).split(separator: ",", omittingEmptySubsequences: false)
+        let names = ["Credential=", "SignedHeaders=", "Signature="]
+        guard parts.count == names.count else { return nil }
+        let values = zip(parts, names).enumerated().compactMap { index, pair -> String? in
+            let part = index > 0 && pair.0.first == " " ? pair.0.dropFirst() : pair.0
+            return part.hasPrefix(pair.1) ? String(part.dropFirst(pair.1.count)) : nil
+        }
+        guard values.count == names.count, values.allSatisfy({ !$0.isEmpty }), values[2].utf8.count == 64,
+            values[2].utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) })
+        else { return nil }
+        return (values[0], values[1], values[2])
     }
 
     private func presigned(_ request: S3Request) throws(S3Error) -> Claim {

@@ -22,9 +22,12 @@ struct S3Timestamp: Equatable {
 
     /// `20130524T000000Z`.
     init?(basic text: String) {
-        guard let match = text.wholeMatch(of: /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/) else { return nil }
-        let numbers = [match.1, match.2, match.3, match.4, match.5, match.6].map { Int($0) ?? 0 }
-        self.init(Self.seconds(numbers[0], numbers[1], numbers[2], Array(numbers[3...])))
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
+        let digits = (bytes[..<8] + bytes[9..<15]).map { Int($0) - 0x30 }
+        guard digits.allSatisfy((0...9).contains) else { return nil }
+        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
+        self.init(Self.seconds(number(0..<4), number(4..<6), number(6..<8), [8..<10, 10..<12, 12..<14].map(number)))
     }
 
     /// `2013-05-24T00:00:00Z` or with a fraction.
