@@ -11,8 +11,12 @@ struct MetricsLayout {
         /// What a unit of the counter is worth; durations are kept in microseconds.
         var scale = 1.0
 
-        /// The same in every layout that has the series.
-        var title: String { "\(name) \(labels)" }
+        /// The same in every layout that has the series, of whatever version: as Swift describes an array of such pairs, without
+        /// the reflection that this takes.
+        var title: String {
+            let pairs = labels.map { "(name: \($0.name.debugDescription), value: \($0.value.debugDescription))" }
+            return "\(name) [\(pairs.joined(separator: ", "))]"
+        }
     }
 
     struct Family {

@@ -19,6 +19,13 @@ struct MetricsFolderTests {
         for (place, count) in counted.enumerated() { row.add(count, at: place) }
     }
 
+    /// Workers of the version before find their series by these.
+    @Test func `titles series as Swift describes their labels`() {
+        let series = MetricsLayout(roles: ["main", "of \"b\""]).families.flatMap(\.series)
+        #expect(series.contains { $0.labels.count > 1 } && series.contains { $0.labels.isEmpty })
+        #expect(series.map(\.title) == series.map { "\($0.name) \($0.labels)" })
+    }
+
     @Test @LoopActor func `rows of all workers are added up`() throws {
         let folder = try TemporaryFolder()
         let (one, two) = (MetricsFolder(path: folder.path), MetricsFolder(path: folder.path))
