@@ -2,6 +2,12 @@ import CloakroomLoop
 package import CloakroomRedis
 package import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// On how many of Redis' replicas a change of a record is.
 package enum RecordReplication: Sendable, Equatable {
     case replicas(reached: Int, of: Int)
@@ -56,9 +62,8 @@ extension UserRecords {
 
     /// Changes a record, and waits for a second at most until Redis' replicas have that (`WAIT`).
     ///
-    /// Both are one request on one connection, so that the replicas are those of the server that took the change. Then the
-    /// record is read: a master that has been replaced meanwhile has acknowledged a change that the new one lacks. Such a
-    /// change is made again, and so is one whose response was lost; a repetition does no harm.
+    /// Then the record is read: a master that has been replaced meanwhile has acknowledged a change that the new one lacks.
+    /// Such a change is made again, and so is one whose response was lost; a repetition does no harm.
     ///
     /// - Parameter hasFailover: whether a replica may take the master's place: Sentinel or a cluster.
     /// - Returns: `nil` for a single server without replicas.
@@ -66,61 +71,109 @@ extension UserRecords {
         _ change: UserRecordChange, to user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
     ) async throws(RecordChangeError) -> RecordReplication? {
         let change = dated(change)
+        let key = Self.key(of: user, prefix: keyPrefix)
+        return try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+            do throws(RedisError) { _ = try await writes.send(call(writing: change, user), key) } catch {
+                throw UserRecordError(error)
+            }
+        } isMade: { () throws(UserRecordError) in
+            do throws(RedisError) { return try await holds(change, user) } catch { throw UserRecordError(error) }
+        }
+    }
+
+    /// Ends what an owner shares with a user, and waits as ``applyReplicated(_:to:hasFailover:timeout:)`` does.
+    ///
+    /// - Parameter prefix: of one folder; `nil` for all.
+    /// - Returns: how many folders it was.
+    package func unshareReplicated(
+        _ owner: UserID, with recipient: UserID, prefix: String? = nil, hasFailover: Bool,
+        timeout: Duration = changeTimeout
+    ) async throws(RecordChangeError) -> (count: Int, replication: RecordReplication?) {
+        var count = 0
+        let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+            // Of a repetition, only what a failover had brought back.
+            count = max(count, try await sending(by: writes.send).unshare(owner, with: recipient, prefix: prefix))
+        } isMade: { () throws(UserRecordError) in
+            try await shares(with: recipient).shares.folders
+                .allSatisfy { $0.owner != owner || prefix != nil && $0.prefix != prefix }
+        }
+        return (count, replication)
+    }
+
+    /// Ends all that a user shares and all that is shared with them, and waits as
+    /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
+    ///
+    /// - Returns: those who had something of the user's.
+    /// - Throws: ``RecordChangeError``, or ``UserRecords/UnendedSharing`` for those with whom it could not be ended.
+    package func endSharingReplicated(
+        of user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
+    ) async throws -> (recipients: [UserID], replication: RecordReplication?) {
+        var ended: [UserID] = []
+        var unended: UnendedSharing?
+        let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+            let records = sending(by: writes.send)
+            // The user's own record leads to them no more.
+            for recipient in ended { _ = try await records.unshare(user, with: recipient) }
+            do throws(UnendedSharing) {
+                ended += try await records.endSharing(of: user).filter { !ended.contains($0) }
+            } catch {
+                unended = error
+            }
+        } isMade: { () throws(UserRecordError) in
+            guard unended == nil else { return true }
+            for recipient in ended {
+                guard try await shares(with: recipient).shares.folders.allSatisfy({ $0.owner != user }) else {
+                    return false
+                }
+            }
+            return try await shares(with: user).shares.folders.isEmpty
+        }
+        if let unended { throw unended }
+        return (ended, replication)
+    }
+
+    /// Lets a user read a folder of another's, as ``share(_:with:_:now:)`` does, and waits as
+    /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
+    ///
+    /// - Returns: the scopes with which the recipient reads it.
+    package func shareReplicated(
+        _ folder: SharedFolder, with recipient: UserID, _ settings: Settings, now: Date
+    ) async throws -> (scopes: [String], replication: RecordReplication?) {
+        let hasFailover = settings.redis.servers.hasFailover
+        for _ in 0..<3 {
+            let writes = ReplicatedWrites(redis, hasFailover: hasFailover)
+            let scopes = try await sending(by: writes.send).share(folder, with: recipient, settings, now: now)
+            if hasFailover { try? await LoopActor.sleep(for: Self.failoverDelay) }
+            if try await shares(with: recipient).shares.folders.contains(folder) { return (scopes, writes.replication) }
+        }
+        throw RecordChangeError.lost
+    }
+
+    /// Makes a change until it is seen to be made, or the time is up.
+    private func replicated(
+        _ hasFailover: Bool, _ timeout: Duration,
+        _ change: @LoopActor (ReplicatedWrites) async throws(UserRecordError) -> Void,
+        isMade: @LoopActor () async throws(UserRecordError) -> Bool
+    ) async throws(RecordChangeError) -> RecordReplication? {
         let end = ContinuousClock.now + timeout
         var failure: RecordChangeError?
         repeat {
-            do throws(RedisError) {
-                let replication = try await write(change, user, hasFailover: hasFailover)
+            do throws(UserRecordError) {
+                let writes = ReplicatedWrites(redis, hasFailover: hasFailover)
+                try await change(writes)
                 if hasFailover { try? await LoopActor.sleep(for: Self.failoverDelay) }
                 failure = .lost
-                if try await holds(change, user) { return replication }
+                if try await isMade() { return writes.replication }
             } catch {
                 // Refused, or not sent; unless it was sent before.
-                guard failure != nil || error == .timeout || error == .interrupted else {
-                    throw .records(UserRecordError(error))
+                guard case .redis(let error) = error, failure != nil || error == .timeout || error == .interrupted
+                else {
+                    throw .records(error)
                 }
                 failure = .unknown(error)
             }
             try? await LoopActor.sleep(for: .milliseconds(250))
         } while ContinuousClock.now < end && !Task.isCancelled
         throw failure ?? .lost
-    }
-
-    /// - Throws: when the record was not changed, or that is not known.
-    private func write(
-        _ change: UserRecordChange, _ user: UserID, hasFailover: Bool
-    ) async throws(RedisError) -> RecordReplication? {
-        let call = call(writing: change, user)
-        let key = Self.key(of: user, prefix: keyPrefix)
-        let count: Int
-        do throws(RedisError) { count = try await replicaCount(key) } catch {
-            _ = try await redis.run(call)
-            return .unknown(error)
-        }
-        guard count > 0 else {
-            _ = try await redis.run(call)
-            return hasFailover ? .noReplicas : nil
-        }
-        let wait = RedisCommand(["WAIT", String(count), "1000"], near: key)
-        let response = await withCheckedContinuation { continuation in
-            redis.send(RedisRequest(call, followedBy: wait)) { continuation.resume(returning: $0) }
-        }
-        switch response {
-        case .failure(let error): throw error
-        case .reply(var cursor):
-            if let refusal = cursor.refusal { throw refusal }
-            cursor.goTo(reply: 1)
-            if let refusal = cursor.refusal { return .unknown(refusal) }
-            guard case .integer(let reached) = RedisReply(&cursor) else { return .unknown(.interrupted) }
-            return .replicas(reached: reached, of: count)
-        }
-    }
-
-    /// Of the server that has the key.
-    private func replicaCount(_ key: String) async throws(RedisError) -> Int {
-        guard case .text(let bytes) = try await redis.read(RedisCommand(["INFO", "replication"], near: key)),
-            let count = RedisInfo(String(decoding: bytes, as: UTF8.self)).number("connected_slaves")
-        else { throw .refused(code: "MALFORMED") }
-        return count
     }
 }

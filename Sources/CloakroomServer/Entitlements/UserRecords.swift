@@ -13,12 +13,27 @@ package final class UserRecords {
     package let redis: any RedisClient
     package let keyPrefix: String
     private let now: @Sendable () -> Date
+    let sender: Sender?
 
-    /// - Parameter keyPrefix: of all our keys.
-    package init(redis: any RedisClient, keyPrefix: String, now: @escaping @Sendable () -> Date = { Date() }) {
+    /// Sends a call that changes a record of this key, such as with a `WAIT` behind it.
+    package typealias Sender = @LoopActor (RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply
+
+    /// - Parameters:
+    ///   - keyPrefix: of all our keys.
+    ///   - sender: what changes of shares are sent by; the client itself without one.
+    package init(
+        redis: any RedisClient, keyPrefix: String, sender: Sender? = nil,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.redis = redis
         self.keyPrefix = keyPrefix
+        self.sender = sender
         self.now = now
+    }
+
+    /// The same records, whose changes of shares are sent by another sender.
+    package func sending(by sender: @escaping Sender) -> UserRecords {
+        UserRecords(redis: redis, keyPrefix: keyPrefix, sender: sender, now: now)
     }
 
     /// The braces keep all keys of a user in one slot of a cluster.

@@ -210,9 +210,10 @@ extension UserRecords {
     private func run(
         _ script: RedisScript, _ user: UserID, _ arguments: [String]
     ) async throws(UserRecordError) -> RedisReply {
+        let key = Self.key(of: user, prefix: keyPrefix)
+        let call = script.call(keys: [key], arguments: arguments)
         do throws(RedisError) {
-            return try await redis.run(
-                script.call(keys: [Self.key(of: user, prefix: keyPrefix)], arguments: arguments))
+            return if let sender { try await sender(call, key) } else { try await redis.run(call) }
         } catch {
             throw UserRecordError(error)
         }

@@ -31,11 +31,13 @@ enum UserShare: UserCommand {
         }
         return line.withRecords { records in
             do {
-                let scopes = try await records.share(folder, with: recipient, line.settings, now: now)
+                let (scopes, replication) = try await records.shareReplicated(
+                    folder, with: recipient, line.settings, now: now)
                 Output.note(
                     "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on, of "
                         + (scopes.count == 1
                             ? "the scope \(scopes[0])" : "the scopes \(scopes.joined(separator: ", "))"))
+                if let replication { Output.note(replication.sentence) }
                 return .success
             } catch let refusal as ShareRefusal {
                 return Output.fail(sentence(refusal, folder, recipient))
@@ -90,7 +92,10 @@ enum UserUnshare: UserCommand {
         let prefix = options.values["prefix"]
         if let fault = prefix.flatMap(SharedFolder.fault) { throw .usage("the prefix \(fault)") }
         return line.withRecords { records in
-            guard try await records.unshare(owner, with: recipient, prefix: prefix) > 0 else {
+            let (count, replication) = try await records.unshareReplicated(
+                owner, with: recipient, prefix: prefix, hasFailover: line.settings.redis.servers.hasFailover)
+            if let replication { Output.note(replication.sentence) }
+            guard count > 0 else {
                 return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
             }
             Output.note(UserSharing.sentence([recipient]))
@@ -179,12 +184,20 @@ enum UserSharing {
     /// - Returns: a failure, already told, when something could not be ended.
     @LoopActor
     static func end(of user: UserID, _ records: UserRecords, _ settings: Settings) async -> ExitStatus {
-        do throws(UserRecords.UnendedSharing) {
-            let recipients = try await records.endSharing(of: user)
-            if !recipients.isEmpty { Output.note(sentence(recipients)) }
+        do {
+            let (recipients, replication) = try await records.endSharingReplicated(
+                of: user, hasFailover: settings.redis.servers.hasFailover)
+            guard !recipients.isEmpty else { return .success }
+            Output.note(sentence(recipients))
+            if let replication { Output.note(replication.sentence) }
             return .success
+        } catch let failure as UserRecords.UnendedSharing {
+            return Output.fail(sentence(failure, settings.redis))
+        } catch let RecordChangeError.records(failure) {
+            return Output.fail(
+                sentence(UserRecords.UnendedSharing(users: [user], error: failure), settings.redis))
         } catch {
-            return Output.fail(sentence(error, settings.redis))
+            return Output.fail("sharing may not have ended: \((error as? RecordChangeError)?.sentence ?? "\(error)")")
         }
     }
 

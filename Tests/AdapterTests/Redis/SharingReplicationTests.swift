@@ -1,0 +1,139 @@
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomOperations
+@testable import CloakroomServer
+
+/// Whether what is shared, and that it is no longer, would outlast the master.
+@Suite(.onLoop, .timeLimit(.minutes(2)))
+struct SharingReplicationTests {
+    private let owner = UserID("u_1")!
+    private let other = UserID("u_2")!
+    private let third = UserID("u_3")!
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    @Test @LoopActor func `says on how many replicas the end of a share is`() async throws {
+        let cluster = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
+        try await withRedis("", { $0.address = .internet(host: "127.0.0.1", port: cluster.servers[0]) }) { redis in
+            let records = records(redis)
+            #expect(
+                await becomes {
+                    let shared = try? await records.shareReplicated(
+                        try folder(), with: other, Self.settings(), now: time)
+                    return shared?.replication == .replicas(reached: 1, of: 1)
+                })
+            cluster.pause(cluster.servers[1])
+            let (count, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: true)
+            #expect(count == 1 && replication == .replicas(reached: 0, of: 1))
+            cluster.resume(cluster.servers[1])
+            #expect(
+                await becomes {
+                    let again = try? await records.unshareReplicated(owner, with: other, hasFailover: true)
+                    return again?.count == 0 && again?.replication == .replicas(reached: 1, of: 1)
+                })
+        }
+    }
+
+    @Test @LoopActor func `says nothing of replicas where none is to be`() async throws {
+        try await withMasters { former, _ in
+            let records = records(former)
+            let (count, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: false)
+            #expect(count == 1 && replication == nil)
+        }
+    }
+
+    /// The former master had ended it, in so many requests; the next one never heard of it.
+    @Test @LoopActor func `ends a share again that a failover brought back`() async throws {
+        try await withMasters { former, next in
+            let moved = records(MovedRedis(former, next, after: 5, loss: .none))
+            let (count, replication) = try await moved.unshareReplicated(owner, with: other, hasFailover: true)
+            #expect(count == 1 && replication == .noReplicas)
+            for records in [records(former), records(next)] {
+                #expect(try await records.shares(with: other).shares.folders.isEmpty)
+                #expect(try await records.recipients(of: owner).isEmpty)
+                #expect(try await records.shares(with: owner).shares.folders.count == 1)
+            }
+        }
+    }
+
+    @Test @LoopActor func `ends all again that a failover brought back`() async throws {
+        try await withMasters { former, next in
+            let moved = records(MovedRedis(former, next, after: 11, loss: .none))
+            let (recipients, replication) = try await moved.endSharingReplicated(of: owner, hasFailover: true)
+            #expect(recipients == [other] && replication == .noReplicas)
+            for records in [records(former), records(next)] {
+                for user in [owner, other] { #expect(try await records.shares(with: user).shares.folders.isEmpty) }
+                for user in [owner, third] { #expect(try await records.recipients(of: user).isEmpty) }
+            }
+        }
+    }
+
+    @Test @LoopActor func `shares again what a failover lost`() async throws {
+        try await withMasters { former, next in
+            let album = try folder("photos/u_1/b/")
+            let moved = records(MovedRedis(former, next, after: 7, loss: .none))
+            let (scopes, replication) = try await moved.shareReplicated(album, with: other, Self.settings(), now: time)
+            #expect(!scopes.isEmpty && replication == .noReplicas)
+            for records in [records(former), records(next)] {
+                #expect(try await records.shares(with: other).shares.folders.contains(album))
+            }
+        }
+    }
+
+    @Test @LoopActor func `says that it is not known whether a share has ended`() async throws {
+        try await withMasters { former, next in
+            let silent = records(MovedRedis(former, next, after: .max, loss: .response))
+            await #expect(throws: RecordChangeError.unknown(.interrupted)) {
+                _ = try await silent.unshareReplicated(
+                    owner, with: other, hasFailover: true, timeout: .milliseconds(300))
+            }
+        }
+    }
+
+    // MARK: Parts
+
+    @LoopActor private func records(_ redis: any RedisClient) -> UserRecords {
+        let time = time
+        return UserRecords(redis: redis, keyPrefix: "c:", now: { time })
+    }
+
+    private func folder(_ prefix: String = "photos/u_1/a/", of owner: UserID? = nil) throws -> SharedFolder {
+        try #require(
+            SharedFolder(owner: owner ?? self.owner, prefix: prefix, end: time.addingTimeInterval(3600)))
+    }
+
+    private static func settings() throws -> Settings {
+        let text = """
+            {region: "eu-central-1", bucket: "photos", vending: {roleARN: "arn:aws:iam::000000000000:role/session", sharing: true},
+             redis: {sentinels: ["127.0.0.1:26379"], master: "main"},
+             tokens: {issuers: [{issuer: "https://a.example", audiences: ["a"], secret: {env: "SIGNING"}}]}}
+            """
+        return try Settings.load(
+            file: "/settings.json5", environment: ["SIGNING": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"]
+        ) { $0 == "/settings.json5" ? Array(text.utf8) : nil }
+    }
+
+    /// A master and the one that replaces it: on both u_1 shares with u_2, and u_3 with u_1.
+    @LoopActor private func withMasters(
+        _ body: @LoopActor (RedisConnection, RedisConnection) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let servers = try await onThread {
+            [try RedisServer(path: folder["a.sock"]), try RedisServer(path: folder["b.sock"])]
+        }
+        try await withRedis(servers[0].path) { former in
+            try await withRedis(servers[1].path) { next in
+                for redis in [former, next] {
+                    let records = records(redis)
+                    _ = try await records.share(try self.folder(), with: other, Self.settings(), now: time)
+                    _ = try await records.share(
+                        try self.folder("photos/u_3/a/", of: third), with: owner, Self.settings(), now: time)
+                }
+                try await body(former, next)
+            }
+        }
+    }
+}
