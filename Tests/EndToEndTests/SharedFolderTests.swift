@@ -100,6 +100,14 @@ extension EndToEnd {
             }
         }
 
+        @Test func `the doctor tries what another user shares`() throws {
+            try Stack.run("share-doctor", Self.options()) { stack in
+                let command = try Command(
+                    ["doctor", "--settings", stack.settingsFile, "--only", "scopes"], within: .seconds(60))
+                #expect(command.text.contains("full: what another user shares can be listed"), "\(command.text)")
+            }
+        }
+
         @Test func `what a folder above still shares is said when one within is unshared`() throws {
             try Stack.run("unshare-within", Self.options()) { stack in
                 for prefix in ["photos/uw_1/", "photos/uw_1/x/"] {

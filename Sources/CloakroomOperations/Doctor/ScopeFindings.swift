@@ -39,6 +39,16 @@ package enum ScopeFindings {
         ]
     }
 
+    /// - Parameter probe: of what another user shares.
+    package static func shared(_ scope: String, _ probe: ScopeProbe, _ outcome: ProbeOutcome) -> Finding {
+        guard outcome != .refused else {
+            return check.error(
+                "\(scope): \(probe.words) is refused (\(probe.remark))", why: "nothing that users share can be read",
+                advice: "give the role deploy/iam/sharing-policy.json, or set vending.sharing to false")
+        }
+        return finding(scope, probe, outcome) ?? check.ok("\(scope): what another user shares can be listed")
+    }
+
     private static func finding(_ scope: String, _ probe: ScopeProbe, _ outcome: ProbeOutcome) -> Finding? {
         switch outcome {
         case .allowed where !probe.isExpected:

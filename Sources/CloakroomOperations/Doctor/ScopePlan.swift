@@ -1,5 +1,11 @@
 package import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// What is tried with vended credentials, and what should come of it.
 package struct ScopeProbe: Sendable, Equatable {
     package enum Operation: Sendable, Equatable {
@@ -64,6 +70,25 @@ package struct ScopePlan: Sendable {
         scope.policy.folders.flatMap { folder in
             lists(scope, folder) + (writes ? objects(scope, folder) : [])
         } + [ScopeProbe(operation: .list(nil), isExpected: allowsList(scope, nil), remark: "all users' objects")]
+    }
+
+    /// What the user lists of the neighbour's when the neighbour shares it; `nil` where no scope lists what is shared.
+    package func share(at now: Date) -> (grant: Grant, probe: ScopeProbe)? {
+        let (vending, rules) = (settings.vending, SharingRules(settings))
+        for scope in vending.scopes.names.compactMap({ vending.scopes[$0] }) {
+            var grant = Grant(scope: scope, lifetime: .seconds(900), tier: vending.defaultTier)
+            for folder in scope.policy.folders where allowsList(scope, "\(folder)\(user.text)/") {
+                let prefix = "\(folder)\(neighbour.text)/"
+                guard let shared = SharedFolder(owner: neighbour, prefix: prefix, end: now.addingTimeInterval(7200))
+                else { continue }
+                grant.shared = rules.sessionShares([shared], of: user, grant, at: now).shared
+                guard !grant.shared.isEmpty else { continue }
+                return (
+                    grant, ScopeProbe(operation: .list(prefix), isExpected: true, remark: "shared by another user")
+                )
+            }
+        }
+        return nil
     }
 
     private func lists(_ scope: Scope, _ folder: String) -> [ScopeProbe] {

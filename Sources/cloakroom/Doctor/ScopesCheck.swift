@@ -9,7 +9,8 @@ import CloakroomServer
     import Foundation
 #endif
 
-/// Vends for two invented users, and tries to reach the objects of one with the credentials of the other.
+/// Vends for two invented users, and tries to reach the objects of one with the credentials of the other: as they are, and with
+/// what the other shares.
 @LoopActor
 struct ScopesCheck {
     private let dependencies: DoctorDependencies
@@ -29,6 +30,15 @@ struct ScopesCheck {
                 break
             }
             findings += await dependencies.tidyUp()
+        }
+        if dependencies.settings.vending.sharing, let (grant, probe) = plan.share(at: Date()) {
+            do throws(STSError) {
+                let client = try await vended(grant, plan.user)
+                let outcome = ProbeOutcome(await fault(probe.operation, as: client))
+                findings.append(ScopeFindings.shared(grant.scope.name, probe, outcome))
+            } catch {
+                findings.append(ScopeFindings.notVended(grant.scope.name, error))
+            }
         }
         return findings
     }
@@ -54,10 +64,14 @@ struct ScopesCheck {
     }
 
     private func vended(_ scope: Scope, _ user: UserID) async throws(STSError) -> S3Client {
-        let vending = dependencies.settings.vending
-        let grant = Grant(scope: scope, lifetime: .seconds(900), tier: vending.defaultTier)
+        let tier = dependencies.settings.vending.defaultTier
+        return try await vended(Grant(scope: scope, lifetime: .seconds(900), tier: tier), user)
+    }
+
+    private func vended(_ grant: Grant, _ user: UserID) async throws(STSError) -> S3Client {
         let role = try await dependencies.sts.assumeRole(
-            AssumeRole(grant, for: user, vending.roles.main, at: Date()), deadline: dependencies.deadline)
+            AssumeRole(grant, for: user, dependencies.settings.vending.roles.main, at: Date()),
+            deadline: dependencies.deadline)
         return dependencies.s3(as: CredentialSource(role.credentials))
     }
 

@@ -1,4 +1,5 @@
 import CloakroomAWS
+import Foundation
 import Testing
 
 @testable import CloakroomOperations
@@ -59,6 +60,22 @@ struct ScopeFindingsTests {
             ScopeFindings.all("full", [(probe: probes[0], outcome: lost)], wrote: true).lines == [
                 "warning: full: a list of photos/cloakroom-doctor-1/ gets Timeout"
             ])
+    }
+
+    @Test func `tries what another user shares with the first scope that lists it`() throws {
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        let (plan, _) = try Self.plan("prefixes: [\"photos\"], sharing: true")
+        let (grant, probe) = try #require(plan.share(at: now))
+        #expect(grant.scope.name == "full" && grant.shared.folders.map(\.owner) == [plan.neighbour])
+        #expect(probe.words == "a list of photos/cloakroom-doctor-10/")
+        #expect(
+            [ProbeOutcome.allowed, .refused, .unclear("Timeout")].map { ScopeFindings.shared("full", probe, $0) }.lines
+                == [
+                    "ok: full: what another user shares can be listed",
+                    "error: full: a list of photos/cloakroom-doctor-10/ is refused (shared by another user)",
+                    "warning: full: a list of photos/cloakroom-doctor-10/ gets Timeout",
+                ])
+        #expect(ScopeFindings.shared("full", probe, .refused).advice?.contains("sharing-policy.json") == true)
     }
 
     @Test func `who is told that there is nothing was let through`() {
