@@ -140,15 +140,22 @@ extension S3State {
     mutating func listParts(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:ListMultipartUploadParts", call.key)
         let (id, upload) = try upload(call)
-        let parts = upload.parts.sorted { $0.key < $1.key }.map {
+        let most = min(1000, call.request.parameter("max-parts").flatMap { Int($0) } ?? 1000)
+        let marker = call.request.parameter("part-number-marker").flatMap { Int($0) } ?? 0
+        let rest = upload.parts.filter { $0.key > marker }.sorted { $0.key < $1.key }
+        let parts = rest.prefix(most).map {
             "<Part>" + XMLText.element("PartNumber", String($0.key)) + XMLText.element("ETag", $0.value.entityTag)
                 + XMLText.element("Size", String($0.value.bytes.count)) + "</Part>"
         }
+        let isTruncated = rest.count > most
+        let next = isTruncated ? rest.prefix(most).last.map { String($0.key) } : nil
         return S3Reply(
             200,
             xml: "<ListPartsResult\(XMLText.namespace)>" + XMLText.element("Bucket", call.request.bucket)
                 + XMLText.element("Key", call.key) + XMLText.element("UploadId", id)
-                + XMLText.element("IsTruncated", "false") + parts.joined() + "</ListPartsResult>")
+                + (next.map { XMLText.element("NextPartNumberMarker", $0) } ?? "")
+                + XMLText.element("IsTruncated", isTruncated ? "true" : "false") + parts.joined() + "</ListPartsResult>"
+        )
     }
 
     mutating func listUploads(_ call: Call) throws(S3Error) -> S3Reply {

@@ -162,6 +162,9 @@ extension S3State {
 
     mutating func getObject(_ call: Call) throws(S3Error) -> S3Reply {
         let version = try find(call, action: "s3:GetObject")
+        if let tag = call.request.field("if-match"), !CopyConditions.matches(tag, version) {
+            throw .preconditionFailed("If-Match")
+        }
         guard !version.isArchived else { throw Self.archived(version) }
         try call.who.requireKey(of: version)
         var reply = describe(version, call)

@@ -24,7 +24,6 @@ final class Lua {
     private let library: UnsafeMutableRawPointer
     private let state: State
     private let call: ([[UInt8]]) -> Value
-    private var failure: String?
 
     /// - Parameter call: runs a command of Redis.
     init(_ call: @escaping ([[UInt8]]) -> Value) {
@@ -62,6 +61,8 @@ final class Lua {
         "lua_pushboolean", in: library, as: (@convention(c) (State?, Int32) -> Void).self)
     private lazy var setElement = Self.symbol(
         "lua_rawseti", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
+    private lazy var getField = Self.symbol(
+        "lua_getfield", in: library, as: (@convention(c) (State?, Int32, UnsafePointer<CChar>) -> Void).self)
     private lazy var getElement = Self.symbol(
         "lua_rawgeti", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
     private lazy var type = Self.symbol("lua_type", in: library, as: (@convention(c) (State?, Int32) -> Int32).self)
@@ -72,7 +73,6 @@ final class Lua {
         "lua_tonumber", in: library, as: (@convention(c) (State?, Int32) -> Double).self)
     private lazy var toBoolean = Self.symbol(
         "lua_toboolean", in: library, as: (@convention(c) (State?, Int32) -> Int32).self)
-    private lazy var length = Self.symbol("lua_objlen", in: library, as: (@convention(c) (State?, Int32) -> Int).self)
     private lazy var top = Self.symbol("lua_gettop", in: library, as: (@convention(c) (State?) -> Int32).self)
     private lazy var setTop = Self.symbol("lua_settop", in: library, as: (@convention(c) (State?, Int32) -> Void).self)
     private lazy var load = Self.symbol(
@@ -82,30 +82,51 @@ final class Lua {
         "lua_pcall", in: library, as: (@convention(c) (State?, Int32, Int32, Int32) -> Int32).self)
 
     private func openRedis() {
-        createTable(state, 0, 2)
+        createTable(state, 0, 3)
         pushClosure(state, { _ in Lua.current?.callRedis() ?? 0 }, 0)
-        setField(state, -2, "call")
+        setField(state, -2, "pcall")
         pushClosure(state, { _ in Lua.current?.hash() ?? 0 }, 0)
         setField(state, -2, "sha1hex")
         setField(state, Self.globals, "redis")
+        guard loads(Array(Self.redisCall.utf8)), protectedCall(state, 0, 0, 0) == 0 else {
+            Finding.end("Lua does not take redis.call")
+        }
     }
+
+    /// In Lua, because the end of a script by an error is a jump, which Swift's frames would not survive.
+    private static let redisCall = """
+        function redis.call(...)
+          local reply = redis.pcall(...)
+          if type(reply) == 'table' and reply.err then error(reply) end
+          return reply
+        end
+        """
 
     // MARK: Scripts
 
+    /// - Returns: whether it is Lua; then it stands on the stack as a function.
+    private func loads(_ script: [UInt8]) -> Bool {
+        script.withUnsafeBytes { load(state, $0.baseAddress, $0.count, "@user_script") } == 0
+    }
+
+    func compiles(_ script: [UInt8]) -> Bool {
+        defer { setTop(state, 0) }
+        return loads(script)
+    }
+
     func run(_ script: [UInt8], keys: [[UInt8]], arguments: [[UInt8]]) -> Value {
         Self.current = self
-        failure = nil
         defer {
             Self.current = nil
             setTop(state, 0)
         }
         set("KEYS", keys)
         set("ARGV", arguments)
-        let isWrong = script.withUnsafeBytes { load(state, $0.baseAddress, $0.count, "@user_script") } != 0
-        if isWrong || protectedCall(state, 0, 1, 0) != 0 {
+        guard loads(script), protectedCall(state, 0, 1, 0) == 0 else {
+            // What `redis.call` threw is a table.
+            if case .error(let message) = value(at: -1) { return .error(message) }
             return .error("ERR \(String(decoding: text(at: -1) ?? [], as: UTF8.self))")
         }
-        if let failure { return .error(failure) }
         return value(at: -1)
     }
 
@@ -126,9 +147,13 @@ final class Lua {
         return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// `redis.call`, with what stands on the stack.
+    /// `redis.pcall`, with what stands on the stack.
     private func callRedis() -> Int32 {
-        let words = (1...max(1, top(state))).map { text(at: $0) ?? [] }
+        let words = (1...max(1, top(state))).compactMap { text(at: $0) }
+        guard words.count == top(state) else {
+            push(.error("ERR Lua redis lib command arguments must be strings or integers"))
+            return 1
+        }
         push(call(words))
         return 1
     }
@@ -143,37 +168,52 @@ final class Lua {
         case .null: pushBoolean(state, 0)
         case .integer(let number): pushNumber(state, Double(number))
         case .text(let bytes): push(bytes)
-        case .status(let text):
-            createTable(state, 0, 1)
-            push(Array(text.utf8))
-            setField(state, -2, "ok")
+        case .status(let text): push(text, as: "ok")
+        case .error(let message): push(message, as: "err")
         case .array(let elements):
             createTable(state, Int32(elements.count), 0)
             for (index, element) in elements.enumerated() {
                 push(element)
                 setElement(state, -2, Int32(index + 1))
             }
-        // Lua would leave its functions here by a jump that Swift's frames do not survive: the script goes on, and its reply
-        // is the error.
-        case .error(let message):
-            failure = failure ?? message
-            pushBoolean(state, 0)
         }
+    }
+
+    private func push(_ text: String, as field: String) {
+        createTable(state, 0, 1)
+        push(Array(text.utf8))
+        setField(state, -2, field)
     }
 
     private func value(at index: Int32) -> Value {
         switch type(state, index) {
         case 1: return toBoolean(state, index) != 0 ? .integer(1) : .null
-        case 3: return .integer(Int(toNumber(state, index)))
+        // What has no integer becomes the least, as the processor does it.
+        case 3: return .integer(Int(exactly: toNumber(state, index).rounded(.towardZero)) ?? .min)
         case 4: return .text(text(at: index) ?? [])
         case 5:
-            return .array(
-                (1..<length(state, index) + 1).map { number in
-                    getElement(state, index, Int32(number))
-                    defer { setTop(state, -2) }
-                    return value(at: top(state))
-                })
+            if let message = field("err", at: index) { return .error(message) }
+            if let text = field("ok", at: index) { return .status(text) }
+            return .array(elements(at: index))
         default: return .null
+        }
+    }
+
+    private func field(_ name: String, at index: Int32) -> String? {
+        getField(state, index, name)
+        defer { setTop(state, -2) }
+        return type(state, -1) == 4 ? text(at: -1).map { String(decoding: $0, as: UTF8.self) } : nil
+    }
+
+    /// Up to the first that is nil.
+    private func elements(at index: Int32) -> [Value] {
+        let table = index < 0 ? top(state) + index + 1 : index
+        var elements: [Value] = []
+        while true {
+            getElement(state, table, Int32(elements.count + 1))
+            defer { setTop(state, -2) }
+            if type(state, -1) == 0 { return elements }
+            elements.append(value(at: top(state)))
         }
     }
 }
