@@ -5,6 +5,7 @@ import Foundation
 
 // One seed in one process: a trap is a finding, too. `deploy/simulation` runs many.
 _createExecutors(factory: VirtualExecutors.self)
+if let options = ComparisonOptions(CommandLine.arguments) { Comparison.run(options) }
 let options = SimulationOptions(CommandLine.arguments)
 Plant.current = options.plant
 VirtualTime.begin(seed: options.seed)

@@ -66,6 +66,12 @@ static long raw(long number, long a, long b, long c, long d, long e, long f) {
 
 // MARK: Time
 
+uint64_t simulation_real_now(void) {
+    struct timespec time;
+    raw(SYS_clock_gettime, CLOCK_REALTIME, (long)&time, 0, 0, 0, 0);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 int clock_gettime(clockid_t clock, struct timespec *time) {
     int is_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
     uint64_t shown = is_wall ? now : now - boot;

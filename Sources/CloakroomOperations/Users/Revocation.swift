@@ -122,7 +122,7 @@ package struct Revocation {
         return false
     }
 
-    private static let unlock = RedisScript(
+    static let unlock = RedisScript(
         text: """
             if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
             return 0

@@ -5,6 +5,8 @@
 /// Nanoseconds since 1970; moved by `epoll_wait` alone.
 uint64_t simulation_now(void);
 void simulation_set_now(uint64_t nanoseconds);
+/// The machine's own, for what is compared with a real server.
+uint64_t simulation_real_now(void);
 /// The seed of all random numbers of the process.
 void simulation_seed(uint64_t seed);
 uint64_t simulation_random(void);
