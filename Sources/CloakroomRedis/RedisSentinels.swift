@@ -16,6 +16,8 @@ package final class RedisSentinels {
         package var tls: RedisTLS?
         /// How long a sentinel may take to respond.
         package var timeout: Duration = .milliseconds(250)
+        /// Between PINGs on an idle connection.
+        package var keepAliveInterval: Duration = .seconds(10)
 
         package init(addresses: [RedisAddress], master: String) {
             self.addresses = addresses
@@ -30,6 +32,7 @@ package final class RedisSentinels {
                 connection.password = password
                 connection.tls = tls
                 connection.timeout = timeout
+                connection.keepAliveInterval = keepAliveInterval
                 return connection
             }
         }

@@ -1,6 +1,7 @@
 import CloakroomJOSE
 import CloakroomKitTestSupport
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomRedis
 import CloakroomScriptedS3
 import Foundation
@@ -16,6 +17,11 @@ final class World {
         var vends = 60
         var lifetimeSeconds = 3600
         var retentionDays = 30
+        var redis = RedisKind.single
+    }
+
+    enum RedisKind: CaseIterable {
+        case single, sentinel
     }
 
     static let issuer = "https://auth.example"
@@ -30,7 +36,7 @@ final class World {
     let folder: String
     let rules: Rules
     let network: Network
-    let redis: RedisServer
+    let redis: any RedisDeployment
     let tokens: SecurityTokens
     let store: ObjectStore
     let oracle: Oracle
@@ -48,13 +54,20 @@ final class World {
         rules = Rules(
             workers: Int.random(in: 2...5, using: &random), vends: [5, 20, 60].randomElement(using: &random)!,
             lifetimeSeconds: [900, 3600, 3600, 43_200].randomElement(using: &random)!,
-            retentionDays: [30, 30, 30, 25].randomElement(using: &random)!)
+            retentionDays: [30, 30, 30, 25].randomElement(using: &random)!,
+            redis: Plant.current == .staleMasterIsTrusted
+                ? .sentinel : RedisKind.allCases[Int(seed % UInt64(RedisKind.allCases.count))])
         network = Network(seed: random.next(), weather: .drawn(&random))
-        redis = RedisServer(in: folder, network)
         tokens = SecurityTokens(network)
         tokens.throttledShare = Bool.random(using: &random) ? 0 : Double.random(in: 0...0.3, using: &random)
         store = try ObjectStore(tokens, retentionDays: rules.retentionDays)
         oracle = Oracle(rules)
+        let ports = RedisPorts(in: folder, network)
+        redis =
+            switch rules.redis {
+            case .single: SingleRedis(ports, oracle, seed: random.next())
+            case .sentinel: SentinelRedis(ports, oracle, seed: random.next())
+            }
         front = Front(oracle)
         guard let key = HMACKey(Array(Self.signingSecret.utf8)) else { preconditionFailure("the secret is too short") }
         signer = TokenSigner(issuer: Self.issuer, audience: "cloakroom", key: key)
@@ -107,18 +120,15 @@ final class World {
     }
 
     private func strike() async throws {
-        switch Int.random(in: 0..<9, using: &random) {
+        // Half of them while something is under way, which most of a day has none of.
+        if Bool.random(using: &random) {
+            await front.arrival(within: 14_400)
+            await sleep(Double.random(in: 0...0.3, using: &random))
+        }
+        switch Int.random(in: 0..<12, using: &random) {
         case 0, 1: try await killWorker()
         case 2: try await replaceWorkers()
-        case 3:
-            redis.crash(losingData: false)
-            await sleep(Double.random(in: 1...300, using: &random))
-            redis.start()
-        case 4:
-            redis.crash(losingData: true)
-            oracle.limitsWereLost()
-            await sleep(Double.random(in: 0...5, using: &random))
-            redis.start()
+        case 3, 4: await redis.strike()
         case 5:
             tokens.isDown = true
             Trace.note("sts", "is down")
@@ -134,13 +144,25 @@ final class World {
             store.s3.clearFaults()
         case 7:
             guard let worker = workers.randomElement(using: &random) else { return }
-            network.separate(
-                worker.name, ["redis", "sts", "s3"].randomElement(using: &random)!,
-                for: Double.random(in: 5...600, using: &random))
+            separate(worker, from: [["sts"], ["s3"], redis.servers].randomElement(using: &random)!)
+        case 8:
+            // From one server alone, which may be the one that all go to.
+            guard let worker = workers.randomElement(using: &random) else { return }
+            separate(worker, from: [redis.servers.randomElement(using: &random)!])
+        case 9: await revoke(devices.randomElement(using: &random)!.user)
         default:
-            let device = devices.randomElement(using: &random)!
-            await revoke(device.user)
+            let (user, delay) = (devices.randomElement(using: &random)!.user, Double.random(in: 0...20, using: &random))
+            LoopActor.spawn { [self] in
+                await sleep(delay)
+                await revoke(user)
+            }
+            await redis.strike()
         }
+    }
+
+    private func separate(_ worker: WorkerProcess, from others: [String]) {
+        let seconds = Double.random(in: 5...600, using: &random)
+        for other in others { network.separate(worker.name, other, for: seconds) }
     }
 
     /// All but a lie about the object: S3 calls archived only what is.
@@ -150,7 +172,7 @@ final class World {
         network.isCalm = true
         tokens.isDown = false
         store.s3.clearFaults()
-        if !redis.isUp { redis.start() }
+        redis.calm()
         Trace.note("world", "is calm")
     }
 
@@ -193,26 +215,48 @@ final class World {
 
     // MARK: The operator
 
-    private lazy var operatorRedis: RedisConnection = {
-        var options = RedisConnection.Options(address: .unix(path: redis.listen(for: "operator")))
-        options.timeout = .seconds(1)
-        return RedisConnection(options: options)
-    }()
+    private lazy var operatorSettings = WorkerProcess.settings(
+        self, audit: "\(folder)/audit-operator", redis: redis.settings(for: "operator"))
 
-    /// `cloakroom user revoke`: until Redis has it, as a person repeats a command that failed.
+    /// `cloakroom user revoke --keep-enabled`: until Redis and a replica have it, as a person repeats a command that failed.
     private func revoke(_ user: String) async {
         guard let id = UserID(user) else { return }
         var change = UserRecordChange()
         let time = Date()
         change.revokedBefore(time)
+        oracle.revokes(user, before: time)
         for _ in 0..<20 {
-            do {
-                try await UserRecords(redis: operatorRedis, keyPrefix: "cloakroom:").apply(change, to: id)
+            if await isRevoked(id, change) {
                 oracle.revoked(user, before: time)
                 Trace.note("operator", "has revoked \(user)")
                 Trace.reached("revocation")
                 return
-            } catch { await sleep(3) }
+            }
+            await sleep(3)
+        }
+    }
+
+    /// One run of the command.
+    private func isRevoked(_ user: UserID, _ change: UserRecordChange) async -> Bool {
+        let settings = operatorSettings.redis
+        guard let client = try? settings.clientForPeople(atLeast: .seconds(5), intervals: WorkerProcess.intervals)
+        else {
+            return false
+        }
+        defer { client.close() }
+        let records = UserRecords(redis: client, keyPrefix: settings.keyPrefix)
+        do throws(RecordChangeError) {
+            let replication = try await records.applyReplicated(
+                change, to: user, hasFailover: settings.servers.hasFailover)
+            guard let replication else { return true }
+            guard case .replicas(1..., _) = replication else {
+                Trace.note("operator", replication.sentence)
+                return false
+            }
+            return true
+        } catch {
+            Trace.note("operator", "user revoke: \(error)")
+            return false
         }
     }
 }

@@ -11,6 +11,7 @@ Plant.current = options.plant
 VirtualTime.begin(seed: options.seed)
 signal(SIGPIPE, SIG_IGN)
 let status = LoopActor.run {
+    simulation_sockets(options.folder)
     Trace.isShown = options.isTraced
     do {
         let world = try World(seed: options.seed, devices: options.devices, in: options.folder)

@@ -1,19 +1,23 @@
 #define _GNU_SOURCE
 #include "include/simulation_system.h"
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,6 +106,33 @@ int epoll_wait(int epoll, struct epoll_event *events, int count, int timeout) {
     if (ready != 0 || timeout == 0 || !wait_turn) return (int)ready;
     wait_turn(timeout < 0 ? UINT64_MAX : now + (uint64_t)timeout * 1000000);
     return 0;
+}
+
+// MARK: Connections
+
+static const char *sockets;
+
+void simulation_sockets(const char *folder) { sockets = strdup(folder); }
+
+// Redis' topologies have host and port. What listens at such an address here does so on a unix socket, and the descriptor, which is of
+// the other family, becomes one to that.
+int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
+    if (!sockets || address->sa_family != AF_INET) {
+        return (int)raw(SYS_connect, descriptor, (long)address, length, 0, 0, 0);
+    }
+    const struct sockaddr_in *internet = (const struct sockaddr_in *)address;
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    char host[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &internet->sin_addr, host, sizeof host);
+    int written = snprintf(local.sun_path, sizeof local.sun_path, "%s/%s:%d", sockets, host, ntohs(internet->sin_port));
+    int own = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (own < 0 || written >= (int)sizeof local.sun_path) __builtin_trap();
+    long result = raw(SYS_connect, own, (long)&local, sizeof local, 0, 0, 0);
+    int error = result == 0 ? 0 : ECONNREFUSED;
+    if (dup3(own, descriptor, O_CLOEXEC) < 0) __builtin_trap();
+    close(own);
+    errno = error;
+    return error == 0 ? 0 : -1;
 }
 
 // MARK: Randomness

@@ -182,6 +182,8 @@ final class Device {
                 reference: reference)
             references.insert(reference)
         }
+        // What S3 has refused for good waits until the app's user wants it sent.
+        if isLast { for item in try await outbox.failedItems() { try await outbox.retry(item.id) } }
         var report = await outbox.run()
         // What failed waits for its next attempt.
         for _ in 0..<48 where isLast && !report.isComplete {

@@ -32,7 +32,7 @@ final class Network {
     var weather: Weather
     private var random: SeededGenerator
     /// Pairs of parts between which nothing goes, and until when.
-    private var partitions: [String: UInt64] = [:]
+    private var partitions: [String: (began: UInt64, end: UInt64)] = [:]
     /// No fault is drawn any more, and partitions have ended.
     var isCalm = false
 
@@ -42,9 +42,17 @@ final class Network {
     }
 
     func separate(_ one: String, _ other: String, for seconds: Double) {
-        partitions[Self.pair(one, other)] = VirtualTime.now + UInt64(seconds * 1e9)
+        partitions[Self.pair(one, other)] = (VirtualTime.now, VirtualTime.now + UInt64(seconds * 1e9))
         Trace.note("network", "\(one) and \(other) are separated for \(Int(seconds)) s")
         Trace.reached("partition")
+    }
+
+    /// - Returns: for how many seconds nothing has gone between them; `nil` when it goes.
+    func separation(_ one: String, _ other: String) -> Double? {
+        guard !isCalm, let partition = partitions[Self.pair(one, other)], VirtualTime.now < partition.end else {
+            return nil
+        }
+        return Double(VirtualTime.now - partition.began) / 1e9
     }
 
     /// What becomes of one exchange between two parts.
@@ -52,10 +60,7 @@ final class Network {
     /// - Parameter share: of the weather's losses.
     func fate(_ one: String, _ other: String, share: Double = 1) -> Fate {
         guard !isCalm else { return .delivered }
-        if let end = partitions[Self.pair(one, other)] {
-            if VirtualTime.now < end { return .refused }
-            partitions[Self.pair(one, other)] = nil
-        }
+        if separation(one, other) != nil { return .refused }
         if chance(weather.lossBefore * share) { return .lostBefore }
         if chance(weather.lossAfter * share) { return .lostAfter }
         return .delivered

@@ -5,6 +5,7 @@ import CloakroomWire
 import Foundation
 
 @testable import CloakroomOperations
+@testable import CloakroomServer
 
 /// Knows all that happens, and ends the run at the first thing that must not be.
 @LoopActor
@@ -16,6 +17,8 @@ final class Oracle {
     /// Keys of images that devices refer to.
     private var images: Set<String> = []
     private var revocations: [String: Date] = [:]
+    /// The last of each user's, whether or not Redis still knows.
+    private var lastRevocations: [String: Date] = [:]
     private var sessionStarts: [String: Date] = [:]
     /// When a worker last got a session for a user, by both names.
     private var lastSession: [String: Date] = [:]
@@ -82,7 +85,7 @@ final class Oracle {
         }
         let holder = "\(worker) \(session.user)"
         if let last = lastSession[holder], now.timeIntervalSince(last) < Double(rules.lifetimeSeconds) / 2 - 60,
-            revocations[session.user].map({ $0 < last - 1 }) ?? true
+            lastRevocations[session.user].map({ $0 < last - 1 }) ?? true
         {
             Finding.end("\(worker) calls STS for \(session.user) again after \(Int(now.timeIntervalSince(last))) s")
         }
@@ -92,11 +95,34 @@ final class Oracle {
     /// - Parameter time: tokens and credentials of before are worth nothing from now on.
     func revoked(_ user: String, before time: Date) { revocations[user] = time }
 
-    /// With Redis' data, counters and records are gone.
-    func limitsWereLost() {
-        losses.append(Date())
+    /// An operator begins to revoke, and some workers may know of it before the operator knows that Redis does.
+    func revokes(_ user: String, before time: Date) { lastRevocations[user] = time }
+
+    // MARK: Redis
+
+    /// With Redis' data, counts and records are gone.
+    func dataWasLost() {
+        countsWereLost()
         revocations = [:]
     }
+
+    /// Some counts begin again: those of one more window are allowed.
+    func countsWereLost() { losses.append(Date()) }
+
+    /// A replica has its master's place, with what it has.
+    func replaced(_ former: RedisData, by new: RedisData) {
+        if !new.entries.holds(former.entries, at: VirtualTime.now / 1_000_000) { countsWereLost() }
+        for user in revocations.keys.sorted() {
+            guard let id = UserID(user) else { continue }
+            let key = Array(UserRecords.key(of: id, prefix: "cloakroom:").utf8)
+            guard new.entries[key] != former.entries[key] else { continue }
+            Trace.reached("a revocation was lost in a failover")
+            revocations[user] = nil
+        }
+    }
+
+    /// Whether a worker has one now.
+    var isAnyRequestUnderWay: Bool { world.map { $0.front.underWay > 0 } ?? false }
 
     // MARK: Responses
 

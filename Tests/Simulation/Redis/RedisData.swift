@@ -5,17 +5,6 @@ import CloakroomCrypto
 /// Source: redis.io, "Commands"; of each only the forms that the project sends. `deploy/simulation --compare redis` holds it
 /// against a real server.
 final class RedisData {
-    enum Value {
-        case text([UInt8])
-        case hash([[UInt8]: [UInt8]])
-    }
-
-    struct Entry {
-        var value: Value
-        /// The last of the milliseconds since 1970 in which it is there.
-        var end: UInt64?
-    }
-
     /// What a command is refused with.
     struct Refusal: Error {
         let message: String
@@ -36,26 +25,53 @@ final class RedisData {
         }
     }
 
-    private var entries: [[UInt8]: Entry] = [:]
+    private(set) var entries = RedisKeyspace()
     private var scripts: [String: [UInt8]] = [:]
+    /// Why this server takes no writes, if it takes none.
+    var refusal: () -> String? = { nil }
     private lazy var lua = Lua { [unowned self] words in run(words) }
 
     /// A server that lost all it had, such as one without persistence that was started again.
     func flush() {
-        entries = [:]
+        entries.removeAll()
         forgetScripts()
     }
 
     func forgetScripts() { scripts = [:] }
 
     /// When its keys end, in milliseconds since 1970.
-    var ends: [UInt64] { entries.values.compactMap(\.end) }
+    var ends: [UInt64] { entries.ends }
+
+    /// What has changed since this was last called: for replicas.
+    func takeChanges() -> [RedisKeyspace.Change] { entries.takeChanges() }
+
+    /// What a master has changed.
+    func apply(_ changes: [RedisKeyspace.Change]) { entries.apply(changes) }
+
+    func set(_ key: [UInt8], _ entry: RedisKeyspace.Entry?) { entries[key] = entry }
+
+    /// All that another server has, and nothing else; scripts are not among it.
+    func copy(_ other: RedisData) { entries = other.entries }
+
+    /// Those that a command is about.
+    static func keys(of words: [[UInt8]]) -> [[UInt8]] {
+        switch String(decoding: words[0], as: UTF8.self).uppercased() {
+        case "PING", "SCAN": return []
+        case "EVAL", "EVALSHA":
+            guard words.count > 2, let count = try? integer(words[2]) else { return [] }
+            return Array(words.dropFirst(3).prefix(max(0, count)))
+        case "DEL", "EXISTS": return Array(words.dropFirst())
+        default: return words.count > 1 ? [words[1]] : []
+        }
+    }
 
     static func digest(of bytes: [UInt8]) -> String { SHA1.hash(bytes).hexadecimal }
 
     private static var milliseconds: UInt64 { VirtualTime.now / 1_000_000 }
 
     // MARK: Commands
+
+    private static let writes: Set = ["SET", "DEL", "INCRBY", "DECRBY", "PEXPIRE", "HSET", "HDEL"]
 
     func run(_ words: [[UInt8]]) -> Lua.Value {
         let name = String(decoding: words[0], as: UTF8.self).uppercased()
@@ -74,6 +90,7 @@ final class RedisData {
     private func run(_ name: String, _ arguments: [[UInt8]]) throws(Refusal) -> Lua.Value {
         guard let counts = Self.counts[name] else { Finding.end("the model of Redis does not know \(name)") }
         guard counts.contains(arguments.count) else { throw .wrongCount(name) }
+        if Self.writes.contains(name), let refusal = refusal() { throw Refusal(refusal) }
         switch name {
         case "PING": return arguments.first.map { .text($0) } ?? .status("PONG")
         case "GET": return try text(arguments[0]).map { .text($0) } ?? .null
@@ -98,7 +115,7 @@ final class RedisData {
         }
     }
 
-    private func entry(_ key: [UInt8]) -> Entry? {
+    private func entry(_ key: [UInt8]) -> RedisKeyspace.Entry? {
         guard let entry = entries[key] else { return nil }
         guard let end = entry.end, end < Self.milliseconds else { return entry }
         entries[key] = nil
@@ -139,7 +156,7 @@ final class RedisData {
             end = try Self.end(after: milliseconds, "SET")
         }
         if isNew, entry(arguments[0]) != nil { return .null }
-        entries[arguments[0]] = Entry(value: .text(arguments[1]), end: end)
+        entries[arguments[0]] = RedisKeyspace.Entry(value: .text(arguments[1]), end: end)
         return .status("OK")
     }
 
@@ -166,7 +183,8 @@ final class RedisData {
         }
         let (count, overflows) = try Self.integer(text(arguments[0]) ?? [0x30]).addingReportingOverflow(by)
         guard !overflows else { throw Refusal("ERR increment or decrement would overflow") }
-        entries[arguments[0], default: Entry(value: .text([]))].value = .text(Array(String(count).utf8))
+        entries[arguments[0]] = RedisKeyspace.Entry(
+            value: .text(Array(String(count).utf8)), end: entries[arguments[0]]?.end)
         return .integer(count)
     }
 
@@ -196,7 +214,7 @@ final class RedisData {
     }
 
     private func put(_ fields: [[UInt8]: [UInt8]], _ key: [UInt8]) {
-        entries[key] = fields.isEmpty ? nil : Entry(value: .hash(fields), end: entries[key]?.end)
+        entries[key] = fields.isEmpty ? nil : RedisKeyspace.Entry(value: .hash(fields), end: entries[key]?.end)
     }
 
     // MARK: Scripts

@@ -31,6 +31,8 @@ final class Front {
 
     private var servers: [Server] = []
     private let oracle: Oracle
+    private var arrivals: [Once] = []
+    private(set) var underWay = 0
     private static let timeout = Duration.seconds(30)
 
     init(_ oracle: Oracle) { self.oracle = oracle }
@@ -48,6 +50,10 @@ final class Front {
 
     func answer(_ request: UpstreamRequest) async -> UpstreamResponse {
         let began = VirtualTime.now
+        underWay += 1
+        defer { underWay -= 1 }
+        for arrival in arrivals { arrival.call() }
+        arrivals = []
         var tried: [String] = []
         while let index = next(tried) {
             let worker = servers[index].worker
@@ -83,6 +89,15 @@ final class Front {
             servers[index].exchanges[own] = nil
         }
         return result
+    }
+
+    /// Returns when the next request comes, or the time is up.
+    func arrival(within seconds: Double) async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let arrival = Once { continuation.resume() }
+            arrivals.append(arrival)
+            EventPoller.shared.schedule(after: .milliseconds(Int(seconds * 1000))) { arrival.call() }
+        }
     }
 
     private func next(_ tried: [String]) -> Int? {

@@ -16,28 +16,23 @@ final class WorkerProcess {
     let audit: String
     private let listener: FastCGIListener
     private let builder: ServiceBuilder
-    private let redis: RedisConnection
+    private let redis: any RedisClient
 
     /// - Parameter name: of this process alone: one that takes another's place has another.
     init(_ name: String, in world: World) throws {
         self.name = name
         audit = "\(world.folder)/audit-\(name)"
-        let redis = world.redis.listen(for: name)
-        let settings = try Self.settings(world, audit: audit, redis: redis)
+        let settings = Self.settings(world, audit: audit, redis: world.redis.settings(for: name))
         let metrics = try Metrics()
         let transport = WorkerUpstreams(of: name, in: world)
-        var options = RedisConnection.Options(address: settings.redis.servers.addresses[0])
-        options.timeout = settings.redis.timeout
-        options.keepsSpare = true
-        // Every ten seconds, as in a worker, it would be much of a virtual day.
-        options.keepAliveInterval = .seconds(120)
         let keys = Credentials(
             accessKeyID: ObjectStore.worker.accessKeyID, secretAccessKey: Secret(ObjectStore.worker.secretAccessKey))
-        let connection = RedisConnection(options: options)
-        self.redis = connection
+        let log = Log(sink: nil, level: .error)
+        let redis = try settings.redis.client(log: log, intervals: Self.intervals)
+        self.redis = redis
         let dependencies = ServiceDependencies(
             transport: transport, credentials: WorkerCredentials(keys), issuers: transport,
-            redis: connection, log: Log(sink: nil, level: .error), metrics: metrics,
+            redis: redis, log: log, metrics: metrics,
             worker: name, process: 1)
         let builder = try ServiceBuilder(settings, dependencies)
         address = .unix(path: "\(world.folder)/\(name).sock")
@@ -66,7 +61,17 @@ final class WorkerProcess {
         world.redis.forget(name)
     }
 
-    private static func settings(_ world: World, audit: String, redis: String) throws -> Settings {
+    /// Every few seconds, as in a worker, these would be most of a virtual day.
+    static let intervals: Settings.Redis.Intervals = {
+        var intervals = Settings.Redis.Intervals()
+        intervals.keepAlive = .seconds(120)
+        intervals.check = .seconds(120)
+        intervals.replicas = .seconds(60)
+        return intervals
+    }()
+
+    /// - Parameter redis: where it is.
+    static func settings(_ world: World, audit: String, redis: String) -> Settings {
         let text = """
             {
               region: "eu-west-1", bucket: "\(ObjectStore.bucket)",
@@ -76,7 +81,7 @@ final class WorkerProcess {
               uploads: {keyPrefix: "assets/", assetBaseURL: "\(World.assetsURL)"},
               renewal: {keyPrefix: "assets/", retentionDays: \(world.rules.retentionDays)},
               limits: {vend: {requests: \(world.rules.vends)}, renew: {requests: 60}},
-              redis: {address: "unix:\(redis)"}, audit: {file: "\(audit)"}, log: {level: "error"},
+              redis: {\(redis)}, audit: {file: "\(audit)"}, log: {level: "error"},
             }
             """
         let name = "/settings.json5"

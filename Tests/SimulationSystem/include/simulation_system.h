@@ -10,6 +10,8 @@ uint64_t simulation_real_now(void);
 /// The seed of all random numbers of the process.
 void simulation_seed(uint64_t seed);
 uint64_t simulation_random(void);
+/// Connections to a literal IPv4 address go to the unix socket `HOST:PORT` of this folder.
+void simulation_sockets(const char *folder);
 /// What the end of a process does to the locks it holds (flock(2)): the files below a folder, open here, are no longer those. Their
 /// descriptors stay taken, since what was killed never closes them.
 void simulation_unlock(const char *folder);

@@ -1,15 +1,30 @@
 import CloakroomCrypto
 import CloakroomLoop
-import CloakroomRedis
-import CloakroomServer
+package import CloakroomRedis
+
+extension Settings.Redis {
+    /// How often a client looks whether all is as it was, with nothing amiss; `nil` for its own interval.
+    package struct Intervals: Sendable {
+        /// Between PINGs on an idle connection.
+        package var keepAlive: Duration?
+        /// Between two looks for the master, or at the map of a cluster.
+        package var check: Duration?
+        /// Between two requests for the master's replicas.
+        package var replicas: Duration?
+
+        package init() {}
+    }
+}
 
 @LoopActor
 extension Settings.Redis {
     /// For a worker.
     ///
     /// - Parameter log: is told where the master is, when sentinels say, and which primaries a cluster has.
-    func client(log: Log) throws(NoAuthoritiesError) -> any RedisClient {
-        let client = try client { $0.keepsSpare = true }
+    package func client(
+        log: Log, intervals: Intervals = Intervals()
+    ) throws(NoAuthoritiesError) -> any RedisClient {
+        let client = try client(intervals: intervals) { $0.keepsSpare = true }
         (client as? RedisClusterClient)?.onMap = { primaries in
             let addresses = primaries.map(\.description).sorted().joined(separator: ", ")
             log.info("Redis Cluster has primaries", ["addresses": .text(addresses)])
@@ -23,16 +38,16 @@ extension Settings.Redis {
     /// For a command: a person waits for it, and no client, so that a slow Redis is better than none.
     ///
     /// - Parameter writes: whether a key may be written to find out which server is the master.
-    func clientForPeople(
-        atLeast timeout: Duration, writes: Bool = true
+    package func clientForPeople(
+        atLeast timeout: Duration, writes: Bool = true, intervals: Intervals = Intervals()
     ) throws(NoAuthoritiesError) -> any RedisClient {
-        try client(writes: writes) { $0.timeout = max($0.timeout, timeout) }
+        try client(writes: writes, intervals: intervals) { $0.timeout = max($0.timeout, timeout) }
     }
 
     /// For a command.
     ///
     /// - Returns: `nil` without sentinels.
-    func sentinelsForPeople(atLeast timeout: Duration) throws(NoAuthoritiesError) -> RedisSentinels.Options? {
+    package func sentinelsForPeople(atLeast timeout: Duration) throws(NoAuthoritiesError) -> RedisSentinels.Options? {
         guard case .sentinels(let addresses, let master) = servers else { return nil }
         return sentinels(addresses, master, max(self.timeout, timeout), try trust())
     }
@@ -49,7 +64,7 @@ extension Settings.Redis {
     }
 
     private func client(
-        writes: Bool = true, _ change: (inout RedisConnection.Options) -> Void
+        writes: Bool = true, intervals: Intervals, _ change: (inout RedisConnection.Options) -> Void
     ) throws(NoAuthoritiesError) -> any RedisClient {
         let trust = try trust()
         func options(to address: RedisAddress) -> RedisConnection.Options {
@@ -59,19 +74,24 @@ extension Settings.Redis {
             options.database = database
             options.timeout = timeout
             options.tls = trust
+            if let interval = intervals.keepAlive { options.keepAliveInterval = interval }
             change(&options)
             return options
         }
         switch servers {
         case .single(let address): return RedisConnection(options: options(to: address))
         case .cluster(let nodes):
-            return RedisClusterClient(
-                options: RedisClusterClient.Options(nodes: nodes, server: options(to: nodes[0])))
+            var cluster = RedisClusterClient.Options(nodes: nodes, server: options(to: nodes[0]))
+            if let interval = intervals.check { cluster.checkInterval = interval }
+            return RedisClusterClient(options: cluster)
         case .sentinels(let addresses, let master):
-            return RedisFailoverClient(
-                options: RedisFailoverClient.Options(
-                    sentinels: sentinels(addresses, master, timeout, trust), server: options(to: addresses[0]),
-                    trialKey: writes ? "\(keyPrefix)trial:{\(randomBytes(8).hexadecimal)}:master" : nil))
+            var failover = RedisFailoverClient.Options(
+                sentinels: sentinels(addresses, master, timeout, trust), server: options(to: addresses[0]),
+                trialKey: writes ? "\(keyPrefix)trial:{\(randomBytes(8).hexadecimal)}:master" : nil)
+            if let interval = intervals.keepAlive { failover.sentinels.keepAliveInterval = interval }
+            if let interval = intervals.check { failover.checkInterval = interval }
+            if let interval = intervals.replicas { failover.replicasInterval = interval }
+            return RedisFailoverClient(options: failover)
         }
     }
 
@@ -84,9 +104,9 @@ extension Settings.Redis {
     }
 }
 
-struct NoAuthoritiesError: Error, CustomStringConvertible {
+package struct NoAuthoritiesError: Error, CustomStringConvertible {
     /// `nil`: the system's.
     let file: String?
 
-    var description: String { "\(file ?? "the system") has no certificates to trust for Redis" }
+    package var description: String { "\(file ?? "the system") has no certificates to trust for Redis" }
 }
