@@ -299,7 +299,9 @@ let package = Package(
                 "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations", "CloakroomRedis",
                 "CloakroomScriptedS3", "CloakroomServer", "CloakroomSimulationSystem", "CloakroomWire",
             ],
-            path: "Tests/Simulation", exclude: ["Comparison/differences.json"], swiftSettings: swiftSettings),
+            path: "Tests/Simulation",
+            exclude: ["Comparison/differences.json", "planted.txt", "regressions.txt", "report.json"],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomScriptedS3Command",
             dependencies: ["CloakroomCLinux", "CloakroomLoop", "CloakroomScriptedS3"], path: "Tests/ScriptedS3Command",

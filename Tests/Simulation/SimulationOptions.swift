@@ -1,6 +1,7 @@
 import Foundation
 
-/// `simulation --seed N --days D --devices D --folder PATH [--trace] [--plant NAME]`, or `simulation --plants` for their names.
+/// `simulation --seed N --days D --devices D --folder PATH [--without NAME,…] [--trace] [--plant NAME]`, or
+/// `simulation --plants` and `simulation --faults` for the names.
 struct SimulationOptions: Sendable {
     var seed: UInt64 = 1
     var days = 3
@@ -8,6 +9,8 @@ struct SimulationOptions: Sendable {
     var folder = ""
     var isTraced = false
     var plant: Plant?
+    /// Faults, and devices by their names.
+    var leftOut: Set<String> = []
 
     init(_ arguments: [String]) {
         var rest = arguments.dropFirst()
@@ -19,8 +22,15 @@ struct SimulationOptions: Sendable {
             case "--devices": devices = Int(Self.number(rest.popFirst(), of: option))
             case "--folder": folder = rest.popFirst() ?? ""
             case "--plants":
-                print(Plant.allCases.map(\.rawValue).joined(separator: "\n"))
+                for plant in Plant.allCases { print("\(plant.rawValue): \(plant.meaning)") }
                 exit(0)
+            case "--faults":
+                print(Fault.allCases.map(\.rawValue).joined(separator: "\n"))
+                exit(0)
+            case "--states":
+                print(State.allCases.map(\.rawValue).joined(separator: "\n"))
+                exit(0)
+            case "--without": leftOut = Self.names(rest.popFirst() ?? "")
             case "--plant":
                 plant = rest.popFirst().flatMap(Plant.init)
                 if plant == nil {
@@ -30,6 +40,16 @@ struct SimulationOptions: Sendable {
             }
         }
         if folder.isEmpty { Self.fail("--folder is missing: an empty one, on a tmpfs") }
+    }
+
+    private static func names(_ text: String) -> Set<String> {
+        let names = text.split(separator: ",").map(String.init)
+        for name in names where Fault(rawValue: name) == nil && name.wholeMatch(of: /d_[0-9]+/) == nil {
+            fail(
+                "--without wants devices, such as d_0, and of \(Fault.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+        return Set(names)
     }
 
     private static func number(_ text: String?, of option: String) -> UInt64 {

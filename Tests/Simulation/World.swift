@@ -17,6 +17,8 @@ final class World {
         var vends = 60
         var lifetimeSeconds = 3600
         var retentionDays = 30
+        /// Whether workers share in Redis what they vended.
+        var sharesCredentials = false
         var redis = RedisKind.single
     }
 
@@ -26,6 +28,7 @@ final class World {
 
     static let issuer = "https://auth.example"
     static let signingSecret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
+    static let sealingSecret = "Zk4Vq8yXw1nRtG6sBpE3uLmHc9JdAf27"
     static let apiURL = "https://api.example"
     static let assetsURL = "https://cdn.example"
     static let stsURL = "http://sts.example:9000"
@@ -42,24 +45,31 @@ final class World {
     let oracle: Oracle
     let front: Front
     private(set) var devices: [Device] = []
-    private var workers: [WorkerProcess] = []
+    private(set) var workers: [WorkerProcess] = []
     private var alive: Set<String> = []
+    /// Of all workers that there ever were.
+    private(set) var names: [String] = []
+    private let draw: Draw
+    /// Of the fault that is under way.
     private var random: SeededGenerator
     private var workerCount = 0
     private let signer: TokenSigner
 
     init(seed: UInt64, devices count: Int, in folder: String) throws {
         self.folder = folder
-        random = SeededGenerator(seed: seed)
+        draw = Draw(seed: seed)
+        random = draw.generator("rules")
         rules = Rules(
             workers: Int.random(in: 2...5, using: &random), vends: [5, 20, 60].randomElement(using: &random)!,
             lifetimeSeconds: [900, 3600, 3600, 43_200].randomElement(using: &random)!,
             retentionDays: [30, 30, 30, 25].randomElement(using: &random)!,
+            sharesCredentials: Bool.random(using: &random),
             redis: Plant.current == .staleMasterIsTrusted
                 ? .sentinel : RedisKind.allCases[Int(seed % UInt64(RedisKind.allCases.count))])
-        network = Network(seed: random.next(), weather: .drawn(&random))
+        network = Network(draw)
         tokens = SecurityTokens(network)
-        tokens.throttledShare = Bool.random(using: &random) ? 0 : Double.random(in: 0...0.3, using: &random)
+        let throttles = Bool.random(using: &random) ? 0 : Double.random(in: 0...0.3, using: &random)
+        tokens.throttledShare = Fault.throttling.isLeftOut ? 0 : throttles
         store = try ObjectStore(tokens, retentionDays: rules.retentionDays)
         oracle = Oracle(rules)
         let ports = RedisPorts(in: folder, network)
@@ -74,10 +84,10 @@ final class World {
         Trace.note("world", "\(rules), \(network.weather), STS throttles \(tokens.throttledShare)")
         oracle.world = self
         for _ in 0..<rules.workers { try startWorker() }
-        for number in 0..<count {
+        for number in 0..<count where !Fault.leftOut.contains("d_\(number)") {
             // Some users have two devices.
             let user = "u_\(number % max(1, count * 4 / 5))"
-            self.devices.append(try Device("d_\(number)", of: user, seed: random.next(), in: self))
+            self.devices.append(try Device("d_\(number)", of: user, draw, in: self))
         }
     }
 
@@ -112,51 +122,72 @@ final class World {
 
     /// Faults of the whole world, one after the other; those of single messages are the network's.
     private func trouble(until end: UInt64) async {
-        while VirtualTime.now < end {
-            await sleep(Double.random(in: 600...14_400, using: &random))
-            guard VirtualTime.now < end else { return }
-            do { try await strike() } catch { Finding.end("a worker does not start: \(error)") }
+        var strikes = draw.generator("strikes")
+        var next = VirtualTime.now
+        while true {
+            next += UInt64(Double.random(in: 600...14_400, using: &strikes) * 1e9)
+            let fault = Fault.strikes.randomElement(using: &strikes)!
+            random = SeededGenerator(seed: strikes.next())
+            guard next < end else { return }
+            guard !fault.isLeftOut else { continue }
+            // Those of a strike that is left out do not come earlier: the next one keeps its time.
+            if next > VirtualTime.now { await sleep(Double(next - VirtualTime.now) / 1e9) }
+            do { try await strike(fault) } catch { Finding.end("a worker does not start: \(error)") }
         }
     }
 
-    private func strike() async throws {
-        // Half of them while something is under way, which most of a day has none of.
-        if Bool.random(using: &random) {
+    private func strike(_ fault: Fault) async throws {
+        // Many of those that break what is under way come when something is, which most of a day has none of.
+        switch fault {
+        case .workerKilled, .reload, .redis, .revocationInFailover:
+            guard Bool.random(using: &random), !devices.isEmpty else { break }
             await front.arrival(within: 14_400)
             await sleep(Double.random(in: 0...0.3, using: &random))
+            guard !network.isCalm else { return }
+        default: break
         }
-        switch Int.random(in: 0..<12, using: &random) {
-        case 0, 1: try await killWorker()
-        case 2: try await replaceWorkers()
-        case 3, 4: await redis.strike()
-        case 5:
+        switch fault {
+        case .workerKilled: try await killWorker()
+        case .reload: try await replaceWorkers()
+        case .redis: await redis.strike()
+        case .stsOutage:
             tokens.isDown = true
             Trace.note("sts", "is down")
-            Trace.reached("STS was down")
+            Trace.reached(.tokensDown)
+            if let device = devices.randomElement(using: &random), Bool.random(using: &random) {
+                LoopActor.spawn { await device.crashAgainAndAgain() }
+            }
             await sleep(Double.random(in: 10...1200, using: &random))
             tokens.isDown = false
-        case 6:
+        case .s3Failures:
             let share = Double.random(in: 0.05...0.6, using: &random)
-            store.s3.mix(.init(share: share, seed: random.next(), faults: Self.s3Faults))
-            Trace.note("s3", "fails \(Int(share * 100)) % of its requests")
-            Trace.reached("S3 failed at random")
+            // Now and then all that is wrong is the bucket's policy.
+            let isDenied = Int.random(in: 0..<4, using: &random) == 0
+            store.s3.mix(.init(share: share, seed: random.next(), faults: isDenied ? [.accessDenied] : Self.s3Faults))
+            Trace.note("s3", "\(isDenied ? "refuses" : "fails") \(Int(share * 100)) % of its requests")
+            Trace.reached(.storeFailed)
             await sleep(Double.random(in: 60...3600, using: &random))
             store.s3.clearFaults()
-        case 7:
+        case .partition:
             guard let worker = workers.randomElement(using: &random) else { return }
             separate(worker, from: [["sts"], ["s3"], redis.servers].randomElement(using: &random)!)
-        case 8:
+        case .partitionOfOne:
             // From one server alone, which may be the one that all go to.
             guard let worker = workers.randomElement(using: &random) else { return }
             separate(worker, from: [redis.servers.randomElement(using: &random)!])
-        case 9: await revoke(devices.randomElement(using: &random)!.user)
-        default:
-            let (user, delay) = (devices.randomElement(using: &random)!.user, Double.random(in: 0...20, using: &random))
+        case .revocation:
+            guard let device = devices.randomElement(using: &random) else { return }
+            await revoke(device.user)
+        case .revocationInFailover:
+            guard let device = devices.randomElement(using: &random) else { return }
+            let delay = Double.random(in: 0...20, using: &random)
             LoopActor.spawn { [self] in
                 await sleep(delay)
-                await revoke(user)
+                await revoke(device.user)
             }
             await redis.strike()
+        case .lostRequests, .lostResponses, .slowMessages, .throttling, .appKilled, .offline, .wrongClock, .crashLoop:
+            preconditionFailure("\(fault) is not of the whole world")
         }
     }
 
@@ -181,6 +212,7 @@ final class World {
     private func startWorker() throws {
         workerCount += 1
         let worker = try WorkerProcess("w\(workerCount)", in: self)
+        names.append(worker.name)
         alive.insert(worker.name)
         workers.append(worker)
         front.add(worker)
@@ -188,10 +220,11 @@ final class World {
     }
 
     private func killWorker() async throws {
-        guard let worker = workers.randomElement(using: &random) else { return }
+        guard let worker = front.busiest ?? workers.randomElement(using: &random) else { return }
         Trace.note(worker.name, "is killed")
-        Trace.reached("worker killed")
+        Trace.reached(.workerKilled)
         alive.remove(worker.name)
+        oracle.workerWasKilled()
         workers.removeAll { $0 === worker }
         worker.kill(in: self)
         front.remove(worker, isDead: true)
@@ -202,12 +235,12 @@ final class World {
     /// As a reload: new ones beside the old, which drain.
     private func replaceWorkers() async throws {
         Trace.note("world", "reloads")
-        Trace.reached("reload")
+        Trace.reached(.reload)
         for worker in workers {
             try startWorker()
             workers.removeAll { $0 === worker }
             front.remove(worker, isDead: false)
-            await worker.drain(in: self)
+            if Plant.current == .reloadDropsRequests { worker.kill(in: self) } else { await worker.drain(in: self) }
             alive.remove(worker.name)
             Trace.note(worker.name, "has drained")
         }
@@ -229,7 +262,7 @@ final class World {
             if await isRevoked(id, change) {
                 oracle.revoked(user, before: time)
                 Trace.note("operator", "has revoked \(user)")
-                Trace.reached("revocation")
+                Trace.reached(.revocation)
                 return
             }
             await sleep(3)

@@ -8,6 +8,7 @@ _createExecutors(factory: VirtualExecutors.self)
 if let options = ComparisonOptions(CommandLine.arguments) { Comparison.run(options) }
 let options = SimulationOptions(CommandLine.arguments)
 Plant.current = options.plant
+Fault.leftOut = options.leftOut
 VirtualTime.begin(seed: options.seed)
 signal(SIGPIPE, SIG_IGN)
 let status = LoopActor.run {
@@ -28,6 +29,7 @@ let status = LoopActor.run {
     } catch { Finding.end("the world does not start: \(error)") }
     print("events \(Trace.events), jobs \(VirtualTime.shared.jobs), trace \(String(Trace.digest, radix: 16))")
     for (state, count) in Trace.states.sorted(by: { $0.key < $1.key }) { print("reached \(state): \(count)") }
+    for (what, count) in Trace.peaks.sorted(by: { $0.key < $1.key }) { print("most \(what): \(count)") }
     return 0
 }
 fflush(nil)

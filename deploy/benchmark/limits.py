@@ -93,6 +93,8 @@ LIMITS = [
     ("sim_failing_seeds", "≤", 0, "simulation"),
     ("sim_planted_not_found", "≤", 0, "simulation"),
     ("sim_cpu_s_per_virtual_day", "≤", 0.5, "simulation"),
+    ("sim_states_never_reached", "≤", 0, "simulation"),
+    ("sim_model_differences_unexplained", "≤", 0, "simulation"),
     # Measured when this counter was written (18,206, 59,486, 205,241 and 111,263: the medians of three runs), and 3 %.
     ("healthz_instructions", "≤", 18_750, "instructions"),
     ("vend_cached_instructions", "≤", 56_200, "instructions"),

@@ -1,31 +1,69 @@
-"""What deploy/simulation finds in short seeds and with planted faults, and what a virtual day costs."""
+"""What deploy/simulation finds in short seeds and of planted faults, what a virtual day costs, and what its last campaign came to."""
 
 import json
+import pathlib
 import subprocess
 
 from processes import NotMeasured
 
 _SEEDS = "1-20"
-_PLANT_SEEDS = "1-6"
 _DIFFERENCE = "the same seed does something else"
 _LONGEST = 900      # seconds
+_REPORT = pathlib.Path(__file__).parents[2] / "Tests/Simulation/report.json"
 
 
 def measure(folder):
     """({limit: value}, notes)"""
-    seeds = _run(folder, "--seeds", _SEEDS, "--twice")
-    plants = _command("--plants")[0].split()
-    if not plants:
-        raise NotMeasured("deploy/simulation --plants names none")
-    found = [plant for plant in plants if _run(folder, "--seeds", _PLANT_SEEDS, "--plant", plant)["findings"]]
+    seeds = _run(folder, "--seeds", _SEEDS, "--twice", "--as-found")
+    planted = _run(folder, "--planted")
     differing = [each for each in seeds["findings"] if each["finding"].startswith(_DIFFERENCE)]
+    failing = len(seeds["findings"]) - len(differing)
     values = {
-        "sim_same_seed_differences": len(differing), "sim_failing_seeds": len(seeds["findings"]) - len(differing),
-        "sim_planted_not_found": len(plants) - len(found), "sim_cpu_s_per_virtual_day": seeds["cpu_seconds_per_virtual_day"],
+        "sim_same_seed_differences": len(differing), "sim_planted_not_found": len(planted["not_found"]),
+        "sim_cpu_s_per_virtual_day": seeds["cpu_seconds_per_virtual_day"],
     }
-    notes = [f"simulation: seeds {_SEEDS}, each twice, of {seeds['days']} virtual days and {seeds['devices']} devices; each of "
-             f"{len(plants)} planted faults in seeds {_PLANT_SEEDS}, found: {', '.join(found) or 'none'}."]
-    return values, notes + [f"simulation: seed {each['seed']}: {each['finding']}" for each in seeds["findings"]]
+    notes = [f"simulation: seeds {_SEEDS}, each twice, of {seeds['days']} virtual days and {seeds['devices']} devices; "
+             f"{len(planted['plants'])} planted faults, each by its saved run, not found: {', '.join(planted['not_found']) or 'none'}."]
+    notes += [f"simulation: seed {each['seed']}: {each['finding']}" for each in seeds["findings"]]
+    reported, said = _reported(failing)
+    return values | reported, notes + said
+
+
+def _reported(failing):
+    """Of the committed report: what a campaign took days for.
+
+    - failing: seeds that failed just now, which count besides.
+    """
+    try:
+        report = json.loads(_REPORT.read_text())
+    except (OSError, ValueError) as error:
+        raise NotMeasured(f"{_REPORT}: {error}") from None
+    values, notes = {"sim_failing_seeds": failing}, []
+    campaign = report.get("campaign")
+    if campaign:
+        values["sim_failing_seeds"] += len(campaign["findings"])
+        values["sim_states_never_reached"] = len(campaign["states_never_reached"])
+        parts = ", ".join(f"{each['done']} of {each['seeds']} seeds of {each['days']} days and {each['devices']} devices"
+                          for each in campaign["parts"])
+        notes.append(f"simulation: campaign at commit {campaign['commit'][:12]}{' (modified)' if campaign.get('modified') else ''}: "
+                     f"{parts}; {campaign['cpu_seconds']} CPU seconds; never reached: "
+                     f"{', '.join(campaign['states_never_reached']) or 'none'} (deploy/simulation --campaign).")
+    else:
+        notes.append("simulation: sim_states_never_reached is missing: the report has no campaign (deploy/simulation --campaign).")
+    models = report.get("models")
+    if models:
+        values["sim_model_differences_unexplained"] = sum(each["unexplained"] for each in _each(models))
+        notes.append(f"simulation: {len(_each(models))} models compared with what they model, of commit "
+                     f"{report.get('commit', 'unknown')[:12]}.")
+    else:
+        notes.append("simulation: sim_model_differences_unexplained is missing: the report has no models.")
+    return values, notes
+
+
+def _each(models):
+    """Of a list, or by name."""
+    every = models.values() if isinstance(models, dict) else models
+    return [each for each in every if isinstance(each, dict) and "unexplained" in each]
 
 
 def _run(folder, *options):

@@ -22,16 +22,22 @@ final class Device {
     private var references: Set<String> = []
     private var arrived: Set<String> = []
     private var token: String?
+    private var wasRefused = false
+    private var hadFailures = false
+    private var loops: SeededGenerator
+    /// Later ones would keep the device from its last vends, for a window.
+    private var lastLoop: UInt64 = 0
 
-    init(_ name: String, of user: String, seed: UInt64, in world: World) throws {
+    init(_ name: String, of user: String, _ draw: Draw, in world: World) throws {
         self.name = name
         self.user = user
         self.world = world
         folder = "\(world.folder)/\(name)"
-        random = SeededGenerator(seed: seed)
-        skew =
-            Int.random(in: 0..<4, using: &random) == 0
-            ? Double.random(in: -172_800...172_800, using: &random).rounded() : 0
+        random = draw.generator(name)
+        loops = draw.generator("\(name) crashLoop")
+        let isWrong = Int.random(in: 0..<4, using: &random) == 0
+        let seconds = Double.random(in: -172_800...172_800, using: &random).rounded()
+        skew = isWrong && !Fault.wrongClock.isLeftOut ? seconds : 0
         try FileManager.default.createDirectory(atPath: "\(folder)/photos", withIntermediateDirectories: true)
         try FileManager.default.createDirectory(atPath: "\(folder)/app", withIntermediateDirectories: true)
         Trace.note(name, "of \(user), its clock \(Int(skew)) s off")
@@ -40,6 +46,7 @@ final class Device {
     // MARK: Days
 
     func start(until end: UInt64) {
+        lastLoop = end - 2 * 3_600_000_000_000
         LoopActor.spawn { [self] in
             while true {
                 // Usually a few launches a day, now and then some days without one.
@@ -48,6 +55,7 @@ final class Device {
                     isAway ? Double.random(in: 24...120, using: &random) : Double.random(in: 0.2...10, using: &random)
                 await sleep(hours * 3600)
                 guard VirtualTime.now < end else { return }
+                if Int.random(in: 0..<20, using: &loops) == 0 { await crashAgainAndAgain() }
                 await launch()
             }
         }
@@ -64,9 +72,26 @@ final class Device {
 
     private func sleep(_ seconds: Double) async { try? await LoopActor.sleep(for: .milliseconds(Int(seconds * 1000))) }
 
+    /// Launches that end as soon as they have credentials: more than its limit has.
+    func crashAgainAndAgain() async {
+        guard !Fault.crashLoop.isLeftOut, VirtualTime.now < lastLoop else { return }
+        Trace.note(name, "crashes again and again")
+        for _ in 0..<(world.rules.vends <= 20 ? 2 * world.rules.vends : world.rules.vends) + 4 {
+            let process = DeviceProcess(name, in: world)
+            if let app = try? Cloakroom(
+                configuration: configuration(process), user: user, tokens: Tokens(device: self))
+            {
+                _ = try? await app.credentials.credentials()
+            }
+            process.kill()
+            await sleep(Double.random(in: 0.5...3, using: &loops))
+        }
+    }
+
     private func launch() async {
         let process = DeviceProcess(name, in: world)
-        process.isOffline = Int.random(in: 0..<10, using: &random) == 0
+        let isOffline = Int.random(in: 0..<10, using: &random) == 0
+        process.isOffline = isOffline && !Fault.offline.isLeftOut
         Trace.note(name, process.isOffline ? "is launched without a network" : "is launched")
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let end = Once { continuation.resume() }
@@ -77,12 +102,13 @@ final class Device {
             guard Int.random(in: 0..<4, using: &random) == 0 else { return }
             // The system ends it, or its user does.
             let milliseconds = Int.random(in: 1...5000, using: &random)
+            guard !Fault.appKilled.isLeftOut else { return }
             EventPoller.shared.schedule(after: .milliseconds(milliseconds)) { [self] in
                 guard end.isOpen else { return }
                 process.kill()
                 simulation_unlock("\(self.folder)/app/")
                 Trace.note(name, "is killed")
-                Trace.reached("app killed while it worked")
+                Trace.reached(.appKilled)
                 // What it had begun before its next wait is done; nothing of it goes on after that.
                 EventPoller.shared.schedule(after: .milliseconds(1)) { end.call() }
             }
@@ -142,6 +168,11 @@ final class Device {
             "backup: \(report.backedUp) new, \(report.alreadyThere) there, \(report.failures.count) failed, \(report.remaining) left\(report.stoppedBy.map { ", stopped by \($0.code)" } ?? "")"
         )
         let failed = Set(report.failures.map(\.file))
+        if report.isComplete, wasRefused {
+            wasRefused = false
+            Trace.reached(.tokenReplaced)
+        }
+        if report.isComplete, abs(skew) >= 3600 { Trace.reached(.wrongClock) }
         if report.stoppedBy == nil, report.remaining == 0 {
             world.oracle.safe(files.filter { !failed.contains($0) }, of: user, device: name)
         }
@@ -202,16 +233,23 @@ final class Device {
             "queue: \(report.sent) sent, \(report.unsent.items) wait\(report.stoppedBy.map { ", stopped by \($0.code)" } ?? "")"
         )
         guard report.isComplete else {
+            hadFailures = true
             Finding.require(!isLast, "\(name): the queue is not empty a day after the faults: \(report)")
             return
         }
-        Trace.reached("a queue was empty")
+        Trace.reached(.queueEmpty)
+        if hadFailures { Trace.reached(.queueWentOn) }
+        hadFailures = false
         for bytes in handedOver { world.oracle.stored(bytes, of: user, device: name) }
         Finding.require(
             references == arrived, "\(name): the queue is empty, and \(references.subtracting(arrived)) never came")
     }
 
     private func renew(_ cloakroom: Cloakroom, isLast: Bool) async throws {
+        // A conversation is deleted, and its image with it.
+        if !isLast, images.count > 2, Int.random(in: 0..<6, using: &random) == 0 {
+            world.oracle.forgets(images.removeFirst().url, device: name)
+        }
         let images = images
         let renewals = try cloakroom.renewals(of: AssetCollection(images))
         let report = isLast ? await renewals.forceRenewal() : await renewals.renewIfNeeded()
@@ -266,6 +304,7 @@ final class Device {
 
     private func forget(_ token: String) {
         Trace.note(name, "its token was refused")
+        wasRefused = true
         if self.token == token { self.token = nil }
     }
 }

@@ -21,24 +21,36 @@ final class Network {
         /// Of messages, so many take seconds.
         var slow = 0.0
 
-        static func drawn(_ random: inout SeededGenerator) -> Weather {
-            func rate(_ most: Double) -> Double {
-                Bool.random(using: &random) ? 0 : Double.random(in: 0...most, using: &random)
+        static func drawn(_ draw: Draw) -> Weather {
+            var random = draw.generator("weather")
+            func rate(_ most: Double, _ fault: Fault) -> Double {
+                let isNone = Bool.random(using: &random)
+                let rate = Double.random(in: 0...most, using: &random)
+                return isNone || fault.isLeftOut ? 0 : rate
             }
-            return Weather(lossBefore: rate(0.1), lossAfter: rate(0.1), slow: rate(0.05))
+            return Weather(
+                lossBefore: rate(0.1, .lostRequests), lossAfter: rate(0.1, .lostResponses),
+                slow: rate(0.05, .slowMessages))
         }
     }
 
-    var weather: Weather
+    let weather: Weather
+    private let draw: Draw
+    /// Of delays, and of what a part of the world does for itself.
     private var random: SeededGenerator
+    /// Of the losses between two parts.
+    private var losses: [String: SeededGenerator] = [:]
+    /// When a message between two parts was last lost.
+    private var lastLosses: [String: UInt64] = [:]
     /// Pairs of parts between which nothing goes, and until when.
     private var partitions: [String: (began: UInt64, end: UInt64)] = [:]
     /// No fault is drawn any more, and partitions have ended.
     var isCalm = false
 
-    init(seed: UInt64, weather: Weather) {
-        random = SeededGenerator(seed: seed)
-        self.weather = weather
+    init(_ draw: Draw) {
+        self.draw = draw
+        random = draw.generator("network")
+        weather = .drawn(draw)
     }
 
     func separate(_ one: String, _ other: String, for seconds: Double) {
@@ -60,11 +72,25 @@ final class Network {
     /// - Parameter share: of the weather's losses.
     func fate(_ one: String, _ other: String, share: Double = 1) -> Fate {
         guard !isCalm else { return .delivered }
-        if separation(one, other) != nil { return .refused }
-        if chance(weather.lossBefore * share) { return .lostBefore }
-        if chance(weather.lossAfter * share) { return .lostAfter }
-        return .delivered
+        let pair = Self.pair(one, other)
+        if separation(one, other) != nil {
+            lastLosses[pair] = VirtualTime.now
+            return .refused
+        }
+        // Drawn of each message, whatever the weather is.
+        let (before, after) = (
+            Double.random(in: 0..<1, using: &losses[pair, default: draw.generator(pair)]),
+            Double.random(in: 0..<1, using: &losses[pair, default: draw.generator(pair)])
+        )
+        guard before < weather.lossBefore * share || after < weather.lossAfter * share else { return .delivered }
+        lastLosses[pair] = VirtualTime.now
+        return before < weather.lossBefore * share ? .lostBefore : .lostAfter
     }
+
+    /// One of the two is not there.
+    func noteLoss(_ one: String, _ other: String) { lastLosses[Self.pair(one, other)] = VirtualTime.now }
+
+    func lastLoss(_ one: String, _ other: String) -> UInt64? { lastLosses[Self.pair(one, other)] }
 
     /// Of one direction.
     func delay(_ typicalMilliseconds: Double) -> Duration {

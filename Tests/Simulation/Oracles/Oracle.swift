@@ -11,19 +11,26 @@ import Foundation
 @LoopActor
 final class Oracle {
     weak var world: World?
-    private let rules: World.Rules
+    let rules: World.Rules
     /// Photos that a device was told are safe, and the keys they are under.
     private var safe: [String: [URL: String]] = [:]
     /// Keys of images that devices refer to.
     private var images: Set<String> = []
-    private var revocations: [String: Date] = [:]
+    private(set) var revocations: [String: Date] = [:]
     /// The last of each user's, whether or not Redis still knows.
-    private var lastRevocations: [String: Date] = [:]
-    private var sessionStarts: [String: Date] = [:]
+    private(set) var lastRevocations: [String: Date] = [:]
+    /// When each session began, and which worker got it.
+    var sessionStarts: [String: (time: Date, worker: String)] = [:]
     /// When a worker last got a session for a user, by both names.
-    private var lastSession: [String: Date] = [:]
+    var lastSession: [String: Date] = [:]
     private var vends: [String: [Date]] = [:]
     private var losses: [Date] = []
+    /// When workers were killed.
+    private(set) var lastKill: Date?
+    /// Images that no device refers to any more, and since when.
+    var forgotten: [String: Date] = [:]
+    /// Workers whose breaker was seen open.
+    var openBreakers: Set<String> = []
     private var audited: [String: (offset: Int, keys: Set<String>)] = [:]
 
     init(_ rules: World.Rules) { self.rules = rules }
@@ -50,7 +57,15 @@ final class Oracle {
     func references(_ url: URL, device: String) {
         let key = "assets/\(url.lastPathComponent)"
         images.insert(key)
+        forgotten[key] = nil
         Finding.require(world?.store.s3.truth(key).exists == true, "\(device) refers to \(key), which S3 does not have")
+    }
+
+    func forgets(_ url: URL, device: String) {
+        let key = "assets/\(url.lastPathComponent)"
+        guard images.remove(key) != nil else { return }
+        forgotten[key] = Date()
+        Trace.reached(.imageForgotten)
     }
 
     private func check(_ key: String, _ data: Data, _ claim: String) {
@@ -65,7 +80,7 @@ final class Oracle {
     /// - Parameter isDelivered: whether the worker gets STS' response.
     func vended(_ key: String, _ session: SecurityTokens.Session, for worker: String, isDelivered: Bool) {
         let now = Date()
-        sessionStarts[key] = now
+        sessionStarts[key] = (now, worker)
         Finding.require(
             session.end.timeIntervalSince(now) <= Double(rules.lifetimeSeconds) + 1,
             "credentials of \(session.user) live for longer than \(rules.lifetimeSeconds) s")
@@ -83,14 +98,10 @@ final class Oracle {
                         context: ["s3:prefix": ["photos/\(user)/"]])),
                 "credentials of \(session.user) list the folder of \(user)")
         }
-        let holder = "\(worker) \(session.user)"
-        if let last = lastSession[holder], now.timeIntervalSince(last) < Double(rules.lifetimeSeconds) / 2 - 60,
-            lastRevocations[session.user].map({ $0 < last - 1 }) ?? true
-        {
-            Finding.end("\(worker) calls STS for \(session.user) again after \(Int(now.timeIntervalSince(last))) s")
-        }
-        lastSession[holder] = isDelivered ? now : nil
+        called(for: session.user, by: worker, isDelivered: isDelivered)
     }
+
+    func workerWasKilled() { lastKill = Date() }
 
     /// - Parameter time: tokens and credentials of before are worth nothing from now on.
     func revoked(_ user: String, before time: Date) { revocations[user] = time }
@@ -133,9 +144,14 @@ final class Oracle {
             "\(worker.name): a response to \(request.target) comes after \(seconds) s, and its deadline is 15 s")
         Trace.reached("status \(response.status)")
         let path = request.target.split(separator: "?").first.map(String.init) ?? ""
+        if response.status == 429 {
+            let wait = response.fields["retry-after"] ?? "none"
+            Finding.require((Int(wait) ?? .max) <= 3600, "\(worker.name) says 429, and to wait: \(wait)")
+        }
+        watchBreaker(of: worker, response.status)
         guard response.status == 200 else { return }
         switch path {
-        case Route.stsToken.rawValue: credentials(request, response, by: worker)
+        case Route.stsToken.rawValue: credentials(request, response, seconds: seconds, by: worker)
         case Route.renewBatch.rawValue: renewed(response, seconds: seconds, by: worker)
         default: break
         }
@@ -164,20 +180,26 @@ final class Oracle {
         let credentials: Credentials
     }
 
-    private func credentials(_ request: UpstreamRequest, _ response: UpstreamResponse, by worker: WorkerProcess) {
-        Trace.reached("credentials vended")
+    private func credentials(
+        _ request: UpstreamRequest, _ response: UpstreamResponse, seconds: Double, by worker: WorkerProcess
+    ) {
+        Trace.reached(.vended)
+        if world?.redis.isUp == false { Trace.reached(.vendedWithoutRedis) }
         let identity = identity(request)
         guard let vended = try? JSONDecoder().decode(Vended.self, from: Data(response.body)) else {
             Finding.end("a vend's response cannot be read: \(String(decoding: response.body, as: UTF8.self))")
         }
         let key = vended.credentials.accessKeyId
-        guard let session = world?.tokens.session(of: key), let start = sessionStarts[key] else {
+        guard let session = world?.tokens.session(of: key), let (start, maker) = sessionStarts[key] else {
             Finding.end("\(worker.name) vends \(key), which STS never made")
         }
         Finding.require(
             session.user == identity.sub, "\(worker.name) vends credentials of \(session.user) to \(identity.sub)")
         Finding.require(session.end > Date(), "\(worker.name) vends credentials that have ended")
+        if maker != worker.name { Trace.reached(.vendedOfAnother) }
+        if Date().timeIntervalSince(start) > seconds { Trace.reached(.vendedFromCache) }
         if let time = revocations[identity.sub] {
+            Trace.reached(.vendedAfterRevocation)
             Finding.require(
                 identity.iat >= time.timeIntervalSince1970.rounded(.down),
                 "\(worker.name) takes a token of \(identity.sub) from before a revocation")
@@ -190,14 +212,15 @@ final class Oracle {
         count(identity)
     }
 
-    /// At most twice the limit in any hour, of two windows, and once more for each loss of the counters.
+    /// At most twice the limit in any hour, of two windows; once more for each loss of the counters, and for each worker that
+    /// had to count alone.
     private func count(_ identity: Identity) {
         let now = Date()
         let device = "\(identity.sub)/\(identity.device_id ?? "")"
         var times = (vends[device] ?? []).filter { now.timeIntervalSince($0) < 3600 }
         times.append(now)
         vends[device] = times
-        let lost = losses.count { now.timeIntervalSince($0) < 7200 }
+        let lost = losses.count { now.timeIntervalSince($0) < 7200 } + workersAlone(since: now - 7200)
         Finding.require(
             times.count <= rules.vends * (2 + lost),
             "\(device) has \(times.count) vends in an hour, and its limit is \(rules.vends)")
@@ -233,13 +256,14 @@ final class Oracle {
         guard let renewed = try? JSONDecoder().decode(Renewed.self, from: Data(response.body)) else {
             Finding.end("a renewal's response cannot be read: \(String(decoding: response.body, as: UTF8.self))")
         }
-        Trace.reached("images renewed")
+        Trace.reached(.renewed)
         for result in renewed.results {
             // With its prefix or without, as the client has its name.
             let name = result.key.split(separator: "/").last ?? ""
             guard let truth = world?.store.s3.truth("assets/\(name)") else { return }
             if result.success {
                 let age = Date().timeIntervalSince1970 - truth.lastModified
+                if age > seconds + 2 { Trace.reached(.renewedBefore) }
                 Finding.require(
                     truth.exists && age <= 86_400 + seconds + 2,
                     "\(worker.name) says that \(result.key) is renewed, and it is \(truth.exists ? "\(Int(age)) s old" : "gone")"
@@ -254,6 +278,8 @@ final class Oracle {
 
     /// What holds at any moment.
     func look() {
+        lookAtBounds()
+        lookAtForgotten()
         for key in images.sorted() {
             Finding.require(
                 world?.store.s3.truth(key).exists == true, "\(key) has expired, though a device refers to it")
@@ -270,6 +296,7 @@ final class Oracle {
     /// After the faults.
     func end(_ world: World) {
         look()
+        verifyAudits(world)
         Trace.note(
             "oracle",
             "\(images.count) images, \(safe.values.reduce(0) { $0 + $1.count }) photos, \(world.tokens.calls) calls of STS"

@@ -1,17 +1,30 @@
 /// A fault that no system has, put where messages cross from one part to another: a run with one must find it.
 enum Plant: String, CaseIterable, Sendable {
-    /// S3 says that it has copied an object onto itself, and has not.
-    case copyIsNotDone
-    /// S3 says that it has stored a photo, and forgets it.
-    case photoIsNotStored
-    /// Redis has no record of any user: what was revoked stays of use.
-    case recordsAreForgotten
-    /// A session opens another user's folder.
-    case sessionIsOfAnother
-    /// Some workers are told for good that the first master still is one, which takes all writes.
-    case staleMasterIsTrusted
-    /// The bucket's rule ends images after a day.
-    case imagesExpireEarly
+    case copyIsNotDone, photoIsNotStored, recordsAreForgotten, sessionIsOfAnother, imagesExpireEarly
+    case forbiddenIsNotFound, limitIsNotCounted, revocationComesLate, uploadIsDoneEarly, lockHasNoEnd
+    case auditComesLate, timeoutIsIgnored, reloadDropsRequests, listingIsShort, sessionIsLong, staleMasterIsTrusted
+
+    var meaning: String {
+        switch self {
+        case .copyIsNotDone: "S3 says that it has copied an object onto itself, and has not"
+        case .photoIsNotStored: "S3 says that it has stored a photo, and forgets it"
+        case .recordsAreForgotten: "Redis has no record of any user: what was revoked stays of use"
+        case .sessionIsOfAnother: "a session opens another user's folder"
+        case .imagesExpireEarly: "the bucket's rule ends images after a day"
+        case .forbiddenIsNotFound: "a worker reads 404 where S3 says 403"
+        case .limitIsNotCounted: "Redis forgets what it counts for limits"
+        case .revocationComesLate: "a worker reads users' records as they were an hour before"
+        case .uploadIsDoneEarly: "a device reads 200 for a photo that S3 never got"
+        case .lockHasNoEnd: "a lock in Redis is set without its expiry"
+        case .auditComesLate: "a line of the audit is written up to ten seconds after the response"
+        case .timeoutIsIgnored: "a worker waits for S3 and STS however long they take"
+        case .reloadDropsRequests: "a reload ends workers at once, with what they have accepted"
+        case .listingIsShort: "S3's listings lack their last object"
+        case .staleMasterIsTrusted:
+            "some workers are told for good that the first master still is one, which takes all writes"
+        case .sessionIsLong: "STS is called for twice the lifetime"
+        }
+    }
 
     /// What this run has.
     nonisolated(unsafe) static var current: Plant?

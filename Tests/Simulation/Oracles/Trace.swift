@@ -11,6 +11,8 @@ enum Trace {
     private(set) static var events = 0
     /// How often each state was reached that a run should meet now and then.
     private(set) static var states: [String: Int] = [:]
+    /// The most that there were of something at once.
+    private(set) static var peaks: [String: Int] = [:]
     private static var last: [String] = []
     private static let kept = 200
 
@@ -25,6 +27,8 @@ enum Trace {
         last.append(line)
         if last.count > 2 * kept { last.removeFirst(kept) }
     }
+
+    static func most(_ what: String, _ count: Int) { peaks[what] = max(peaks[what] ?? 0, count) }
 
     static func reached(_ state: String) { states[state, default: 0] += 1 }
 

@@ -26,6 +26,8 @@ final class RedisData {
     }
 
     private(set) var entries = RedisKeyspace()
+    /// What hashes were, until when: those of a planted fault.
+    private var former: [[UInt8]: (fields: [[UInt8]: [UInt8]], end: UInt64)] = [:]
     private var scripts: [String: [UInt8]] = [:]
     /// Why this server takes no writes, if it takes none.
     var refusal: () -> String? = { nil }
@@ -106,13 +108,25 @@ final class RedisData {
         case "HGET": return try hash(arguments[0])[arguments[1]].map { .text($0) } ?? .null
         case "HMGET":
             let kept = try hash(arguments[0])
-            let fields = Plant.current == .recordsAreForgotten ? [:] : kept
+            let fields = Plant.current == .recordsAreForgotten ? [:] : past(arguments[0]) ?? kept
             return .array(arguments.dropFirst().map { fields[$0].map { .text($0) } ?? .null })
         case "HSET": return try setFields(arguments)
         case "HDEL": return try removeFields(arguments)
         case "EVAL": return try evaluate(arguments)
         default: return try evaluateKnown(arguments)
         }
+    }
+
+    /// Keys without an expiry, for oracles; records of users have none.
+    var lastingKeys: [String] {
+        entries.keys.filter { entries[$0]?.end == nil }.map { String(decoding: $0, as: UTF8.self) }.sorted()
+    }
+
+    /// Of what has not expired.
+    var count: Int { entries.keys.count { entries[$0]?.end.map { $0 >= Self.milliseconds } ?? true } }
+
+    private func past(_ key: [UInt8]) -> [[UInt8]: [UInt8]]? {
+        former[key].flatMap { Self.milliseconds < $0.end ? $0.fields : nil }
     }
 
     private func entry(_ key: [UInt8]) -> RedisKeyspace.Entry? {
@@ -154,6 +168,7 @@ final class RedisData {
             let (milliseconds, overflows) = try Self.integer(expiry.text).multipliedReportingOverflow(by: expiry.unit)
             guard milliseconds > 0, !overflows else { throw .wrongExpiry("SET") }
             end = try Self.end(after: milliseconds, "SET")
+            if Plant.current == .lockHasNoEnd, expiry.unit == 1 { end = nil }
         }
         if isNew, entry(arguments[0]) != nil { return .null }
         entries[arguments[0]] = RedisKeyspace.Entry(value: .text(arguments[1]), end: end)
@@ -183,6 +198,7 @@ final class RedisData {
         }
         let (count, overflows) = try Self.integer(text(arguments[0]) ?? [0x30]).addingReportingOverflow(by)
         guard !overflows else { throw Refusal("ERR increment or decrement would overflow") }
+        if Plant.current == .limitIsNotCounted { return .integer(max(0, by)) }
         entries[arguments[0]] = RedisKeyspace.Entry(
             value: .text(Array(String(count).utf8)), end: entries[arguments[0]]?.end)
         return .integer(count)
@@ -200,6 +216,9 @@ final class RedisData {
         guard arguments.count % 2 == 1 else { throw .wrongCount("HSET") }
         var fields = try hash(arguments[0])
         let count = fields.count
+        if Plant.current == .revocationComesLate {
+            former[arguments[0]] = (past(arguments[0]) ?? fields, Self.milliseconds + 3_600_000)
+        }
         for index in stride(from: 1, to: arguments.count, by: 2) { fields[arguments[index]] = arguments[index + 1] }
         put(fields, arguments[0])
         return .integer(fields.count - count)

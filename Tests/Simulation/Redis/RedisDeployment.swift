@@ -7,6 +7,12 @@ protocol RedisDeployment: AnyObject {
     /// Its servers, as the network knows them.
     var servers: [String] { get }
 
+    /// What each of these keeps.
+    var stores: [RedisData] { get }
+
+    /// Whether one that takes writes can be reached.
+    var isUp: Bool { get }
+
     /// What a client's settings have in `redis`; it can connect from now on.
     func settings(for client: String) -> String
 
@@ -26,6 +32,7 @@ final class SingleRedis: RedisDeployment, RedisEndpoint {
     let name = "redis"
     private(set) var isUp = true
     var servers: [String] { [name] }
+    var stores: [RedisData] { [data] }
     private let data = RedisData()
     private let ports: RedisPorts
     private let oracle: Oracle
@@ -53,7 +60,7 @@ final class SingleRedis: RedisDeployment, RedisEndpoint {
         isUp = false
         ports.drop(self)
         Trace.note(name, losesData ? "crashes and loses its data" : "crashes")
-        Trace.reached(losesData ? "Redis lost its data" : "Redis was down")
+        Trace.reached(losesData ? .redisDataLost : .redisDown)
         if losesData {
             data.flush()
             oracle.dataWasLost()
@@ -68,6 +75,7 @@ final class SingleRedis: RedisDeployment, RedisEndpoint {
     private func start() {
         guard !isUp else { return }
         isUp = true
+        ports.noteLoss(of: self)
         Trace.note(name, "is back")
     }
 }

@@ -20,6 +20,7 @@ protocol RedisEndpoint: AnyObject {
 final class RedisPorts {
     private struct Port {
         let client: String
+        let server: String
         let socket: Int32
         let watch: EventPoller.Watch
     }
@@ -61,7 +62,7 @@ final class RedisPorts {
         let watch = EventPoller.shared.watch(socket, for: .readable) { [unowned self] _ in
             accept(socket, client, endpoint)
         }
-        ports.append(Port(client: client, socket: socket, watch: watch))
+        ports.append(Port(client: client, server: endpoint.name, socket: socket, watch: watch))
     }
 
     /// A client's process has ended.
@@ -75,7 +76,15 @@ final class RedisPorts {
     }
 
     /// All connections to a server, as when its process ends.
-    func drop(_ endpoint: any RedisEndpoint) { dropAll { $0.endpoint === endpoint } }
+    func drop(_ endpoint: any RedisEndpoint) {
+        noteLoss(of: endpoint)
+        dropAll { $0.endpoint === endpoint }
+    }
+
+    /// No client may rely on it now.
+    func noteLoss(of endpoint: any RedisEndpoint) {
+        for port in ports where port.server == endpoint.name { network.noteLoss(port.client, port.server) }
+    }
 
     private func dropAll(_ isSuch: (RedisServerConnection) -> Bool) {
         for connection in connections.values.filter(isSuch).sorted(by: { $0.socket < $1.socket }) { connection.end() }
@@ -155,15 +164,15 @@ final class RedisServerConnection {
         // In one data centre: where every tenth command is lost, a worker does nothing but connect.
         switch network.fate(client, endpoint.name, share: 0.02) {
         case .refused:
-            Trace.reached("Redis request lost")
+            Trace.reached(.redisRequestLost)
             // Of a partition a client may hear nothing at all.
             if network.chance(0.5) { isSilent = true } else { end() }
         case .lostBefore:
-            Trace.reached("Redis request lost")
+            Trace.reached(.redisRequestLost)
             end()
         case .lostAfter:
             _ = endpoint.reply(to: words, on: self)
-            Trace.reached("Redis reply lost")
+            Trace.reached(.redisReplyLost)
             end()
         case .delivered:
             if let reply = endpoint.reply(to: words, on: self) { send(reply) } else { isBlocked = true }

@@ -11,6 +11,8 @@ final class SentinelRedis: RedisDeployment {
     static let master = "main"
     let nodes: [RedisNode]
     var servers: [String] { nodes.map(\.name) }
+    var stores: [RedisData] { nodes.map(\.data) }
+    var isUp: Bool { !isDown(master) && master.leader == nil }
     private let sentinels: [RedisSentinel]
     private let ports: RedisPorts
     private let oracle: Oracle
@@ -128,6 +130,7 @@ final class SentinelRedis: RedisDeployment {
         isMinding = true
         LoopActor.spawn { [self] in
             while !isSettled {
+                for node in nodes { ports.noteLoss(of: node) }
                 await pause(Double.random(in: 0.3...1, using: &random))
                 // `down-after-milliseconds` 1000
                 if lasts("down", isDown(master)), !isFailingOver, since["down"].map({ age($0) >= 1 }) == true {

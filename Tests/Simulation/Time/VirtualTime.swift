@@ -20,6 +20,8 @@ final class VirtualTime: TaskExecutor, SerialExecutor, SchedulingExecutor, MainE
     private var timers: [Timer] = []
     private var number: UInt64 = 0
     private(set) var jobs = 0
+    /// What sleeps.
+    var sleeping: Int { timers.count }
 
     /// Nanoseconds since 1970.
     static var now: UInt64 { simulation_now() }

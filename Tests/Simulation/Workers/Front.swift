@@ -18,12 +18,15 @@ final class Front {
     @LoopActor
     private final class Exchange {
         private var continuation: CheckedContinuation<Result<UpstreamResponse, ExchangeError>, Never>?
+        private var wasKilled = false
 
         init(_ continuation: CheckedContinuation<Result<UpstreamResponse, ExchangeError>, Never>) {
             self.continuation = continuation
         }
 
-        func end(_ result: Result<UpstreamResponse, ExchangeError>) {
+        func end(_ result: Result<UpstreamResponse, ExchangeError>, isOfKill: Bool = false) {
+            Finding.require(continuation != nil || isOfKill || wasKilled, "a request ends twice")
+            wasKilled = wasKilled || isOfKill
             continuation?.resume(returning: result)
             continuation = nil
         }
@@ -33,6 +36,7 @@ final class Front {
     private let oracle: Oracle
     private var arrivals: [Once] = []
     private(set) var underWay = 0
+    private var killed: Set<String> = []
     private static let timeout = Duration.seconds(30)
 
     init(_ oracle: Oracle) { self.oracle = oracle }
@@ -45,7 +49,14 @@ final class Front {
     func remove(_ worker: WorkerProcess, isDead: Bool) {
         guard let index = servers.firstIndex(where: { $0.worker === worker }) else { return }
         let server = servers.remove(at: index)
-        if isDead { for exchange in server.exchanges.values { exchange.end(.failure(.interrupted)) } }
+        if !server.exchanges.isEmpty { Trace.reached(isDead ? .killedUnderLoad : .reloadUnderLoad) }
+        if isDead { killed.insert(worker.name) }
+        if isDead { for exchange in server.exchanges.values { exchange.end(.failure(.interrupted), isOfKill: true) } }
+    }
+
+    /// The worker with most requests, if one has any.
+    var busiest: WorkerProcess? {
+        servers.filter { !$0.exchanges.isEmpty }.max { $0.exchanges.count < $1.exchanges.count }?.worker
     }
 
     func answer(_ request: UpstreamRequest) async -> UpstreamResponse {
@@ -65,9 +76,12 @@ final class Front {
                 return response
             case .failure(let error):
                 Trace.note("front", "\(request.method) \(request.target): \(worker.name): \(error)")
-                Trace.reached("nginx met a worker that was gone")
+                Trace.reached(.deadWorkerMet)
                 // A request that may have been carried out is not sent again, unless it only reads.
                 if case .unreachable = error { continue }
+                Finding.require(
+                    killed.contains(worker.name),
+                    "\(worker.name) accepts \(request.method) \(request.target), and never responds: \(error)")
                 guard request.method == "GET" else {
                     return UpstreamResponse(status: error == .timeout ? 504 : 502)
                 }

@@ -15,14 +15,16 @@ final class WorkerProcess {
     let address: ListenAddress
     let audit: String
     private let listener: FastCGIListener
-    private let builder: ServiceBuilder
+    let builder: ServiceBuilder
     private let redis: any RedisClient
 
     /// - Parameter name: of this process alone: one that takes another's place has another.
     init(_ name: String, in world: World) throws {
         self.name = name
         audit = "\(world.folder)/audit-\(name)"
-        let settings = Self.settings(world, audit: audit, redis: world.redis.settings(for: name))
+        let settings = Self.settings(
+            world, audit: Plant.current == .auditComesLate ? Self.delayed(audit) : audit,
+            redis: world.redis.settings(for: name))
         let metrics = try Metrics()
         let transport = WorkerUpstreams(of: name, in: world)
         let keys = Credentials(
@@ -70,6 +72,18 @@ final class WorkerProcess {
         return intervals
     }()
 
+    /// A file from which the lines come into the audit some seconds later.
+    private static func delayed(_ audit: String) -> String {
+        let written = "\(audit).written"
+        LoopActor.spawn {
+            while true {
+                try? await LoopActor.sleep(for: .seconds(10))
+                try? Data(contentsOf: URL(fileURLWithPath: written)).write(to: URL(fileURLWithPath: audit))
+            }
+        }
+        return written
+    }
+
     /// - Parameter redis: where it is.
     static func settings(_ world: World, audit: String, redis: String) -> Settings {
         let text = """
@@ -77,7 +91,8 @@ final class WorkerProcess {
               region: "eu-west-1", bucket: "\(ObjectStore.bucket)",
               aws: {stsEndpoint: "\(World.stsURL)", s3Endpoint: "\(World.s3URL)"},
               tokens: {issuers: [{issuer: "\(World.issuer)", audiences: ["cloakroom"], secret: {env: "SIGNING"}}]},
-              vending: {roleARN: "arn:aws:iam::\(ObjectStore.account):role/session", lifetimeSeconds: \(world.rules.lifetimeSeconds)},
+              vending: {credentialCache: {shared: {enabled: \(world.rules.sharesCredentials), keys: [{env: "SEALING"}]}},
+                roleARN: "arn:aws:iam::\(ObjectStore.account):role/session", lifetimeSeconds: \(world.rules.lifetimeSeconds)},
               uploads: {keyPrefix: "assets/", assetBaseURL: "\(World.assetsURL)"},
               renewal: {keyPrefix: "assets/", retentionDays: \(world.rules.retentionDays)},
               limits: {vend: {requests: \(world.rules.vends)}, renew: {requests: 60}},
@@ -86,7 +101,9 @@ final class WorkerProcess {
             """
         let name = "/settings.json5"
         do throws(SettingsErrors) {
-            return try Settings.load(file: name, environment: ["SIGNING": World.signingSecret]) {
+            return try Settings.load(
+                file: name, environment: ["SIGNING": World.signingSecret, "SEALING": World.sealingSecret]
+            ) {
                 $0 == name ? Array(text.utf8) : nil
             }
         } catch { Finding.end("the worker's settings: \(error)") }

@@ -16,7 +16,8 @@ final class WorkerUpstreams: Transport {
     func send(_ request: consuming UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse
     {
         let sent = request
-        return try await exchange(sent, timeout)
+        let patience = Plant.current == .timeoutIsIgnored ? .seconds(40) : timeout
+        return try await exchange(sent, patience)
     }
 
     @LoopActor private func exchange(_ request: UpstreamRequest, _ timeout: Duration) async throws(TransportError)
@@ -34,10 +35,10 @@ final class WorkerUpstreams: Transport {
         }
         try await pause(there)
         let outcome = perform(request, isTokens, isDelivered: fate == .delivered && !isLate)
-        try await pause(isLate ? timeout - there : back)
+        try await pause(isLate ? timeout - there : back, afterEffect: true)
         if isLate { throw .timeout }
         guard fate == .delivered else {
-            Trace.reached("\(other) response lost")
+            Trace.reached(isTokens ? .tokensResponseLost : .storeResponseLost)
             throw .interrupted
         }
         switch outcome {
@@ -47,6 +48,8 @@ final class WorkerUpstreams: Transport {
             throw error
         }
     }
+
+    private static let notFound = Array("<Error><Code>NoSuchKey</Code><Message>no</Message></Error>".utf8)
 
     private enum Outcome {
         case response(UpstreamResponse)
@@ -68,6 +71,8 @@ final class WorkerUpstreams: Transport {
         if !request.body.isEmpty { fields.append(("Content-Length", String(request.body.count))) }
         switch world.store.answer(request.method, request.target, fields, request.body) {
         case .response(let reply):
+            let isHidden = Plant.current == .forbiddenIsNotFound && reply.status == 403
+            if isHidden { return .response(UpstreamResponse(status: 404, body: Self.notFound)) }
             var response = UpstreamResponse(status: reply.status, body: reply.hidesBody ? [] : reply.body)
             for field in reply.fields { response.fields.add(field.name, field.value) }
             return .response(response)
@@ -77,8 +82,11 @@ final class WorkerUpstreams: Transport {
     }
 
     /// A worker that was killed waits for good.
-    @LoopActor private func pause(_ duration: Duration) async throws(TransportError) {
+    @LoopActor private func pause(_ duration: Duration, afterEffect: Bool = false) async throws(TransportError) {
         do { try await LoopActor.sleep(for: duration) } catch { throw .cancelled }
-        guard world.isAlive(worker) else { await world.waitForGood() }
+        guard world.isAlive(worker) else {
+            if afterEffect { Trace.reached(.killedBetween) }
+            await world.waitForGood()
+        }
     }
 }

@@ -1,0 +1,51 @@
+/// What a campaign must reach: where one of these is never met, the world is too tame to prove anything of it.
+enum State: String, CaseIterable, Sendable {
+    // What is struck.
+    case workerKilled = "worker killed"
+    case reload
+    case redisDown = "Redis was down"
+    case redisDataLost = "Redis lost its data"
+    case tokensDown = "STS was down"
+    case tokensThrottled = "STS throttled"
+    case storeFailed = "S3 failed at random"
+    case partition
+    case revocation
+    // Messages.
+    case redisRequestLost = "Redis request lost"
+    case redisReplyLost = "Redis reply lost"
+    case tokensResponseLost = "sts response lost"
+    case storeResponseLost = "s3 response lost"
+    case deviceResponseLost = "response to a device lost"
+    case retriedAfterLoss = "a request succeeded whose first response was lost"
+    // Workers.
+    case deadWorkerMet = "nginx met a worker that was gone"
+    case reloadUnderLoad = "reload with requests under way"
+    case killedUnderLoad = "worker killed with requests under way"
+    case killedBetween = "worker killed between the effect of a request to S3 or STS and its response"
+    case vendedWithoutRedis = "vend while Redis was down"
+    case vended = "credentials vended"
+    case refreshed = "credentials refreshed before they ended"
+    case vendedFromCache = "credentials vended from a cache"
+    case vendedOfAnother = "credentials vended that another worker got"
+    case vendedAfterRevocation = "credentials vended after a revocation"
+    case breakerOpened = "breaker opened"
+    case breakerClosed = "breaker closed"
+    case unavailable = "status 503"
+    case renewed = "images renewed"
+    case renewedBefore = "renewal answered for what was renewed before"
+    // Devices.
+    case appKilled = "app killed while it worked"
+    case appKilledBetween = "app killed between the effect of its request and the response"
+    case limitSeen = "status 429 at a device"
+    case tokenReplaced = "a backup after a refused token"
+    case queueEmpty = "a queue was empty"
+    case queueWentOn = "a queue went on after a failure"
+    case wrongClock = "a backup by a clock that is off by an hour or more"
+    case imageForgotten = "an image that no device refers to"
+}
+
+extension Trace {
+    static func reached(_ state: State) { reached(state.rawValue) }
+
+    static func count(of state: State) -> Int { states[state.rawValue] ?? 0 }
+}
