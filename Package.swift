@@ -271,7 +271,9 @@ let package = Package(
                 "CloakroomMessageModel",
             ],
             resources: [.copy("Wire/Golden")], swiftSettings: swiftSettings),
-        .testTarget(name: "SQLiteTests", dependencies: ["CloakroomSQLite"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SQLiteTests", dependencies: ["CloakroomSQLite", "CloakroomKitTestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: swiftSettings),
         .testTarget(
             name: "ServiceTests",

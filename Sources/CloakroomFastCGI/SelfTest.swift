@@ -16,12 +16,7 @@ enum SelfTest {
         throw .unusableLibrary
     }
 
-    private static let canned: [UInt8] =
-        [1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
-        + [1, 4, 0, 1, 0, 43, 0, 0]
-        + [14, 4] + Array("REQUEST_METHODPOST".utf8)
-        + [11, 10] + Array("REQUEST_URI/self-test".utf8)
-        + [1, 4, 0, 1, 0, 0, 0, 0]
-        + [1, 5, 0, 1, 0, 5, 0, 0] + Array("hello".utf8)
-        + [1, 5, 0, 1, 0, 0, 0, 0]
+    private static let canned = RequestEncoder.bytes(
+        UpstreamRequest(method: "POST", origin: "", target: "/self-test", fields: [:], body: Array("hello".utf8)),
+        keepsConnection: true)
 }

@@ -11,7 +11,7 @@ final class ClusterNodes {
 
     /// Whom to ask first; the cluster names the others.
     private let configured: [RedisAddress]
-    private let options: RedisConnection.Options
+    let options: RedisConnection.Options
     /// To those that no request goes to. They are kept as long as each round asks them: to connect may take longer than one.
     private var connections: [RedisAddress: RedisConnection] = [:]
     private let request = RedisRequest(

@@ -17,8 +17,13 @@ struct MasterTrial {
     /// - Returns: `nil` when it names none, or does not say.
     @LoopActor
     static func replicas(of server: RedisConnection) async -> Set<RedisAddress>? {
-        guard case .success(.array(let parts)) = await server.outcome(of: RedisRequest(role, mayRepeat: true)),
-            parts.first?.string == "master", parts.count == 3, case .array(let replicas) = parts[2]
+        (try? await server.outcome(of: RedisRequest(role, mayRepeat: true)).get()).flatMap { replicas(in: $0) }
+    }
+
+    /// - Parameter reply: to `ROLE`.
+    static func replicas(in reply: RedisReply) -> Set<RedisAddress>? {
+        guard case .array(let parts) = reply, parts.first?.string == "master", parts.count == 3,
+            case .array(let replicas) = parts[2]
         else { return nil }
         return Set(
             replicas.compactMap { replica in

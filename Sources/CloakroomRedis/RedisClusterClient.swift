@@ -29,7 +29,7 @@ package final class RedisClusterClient: RedisClient {
     /// How long a request is sent elsewhere, before it gets the refusal.
     private static let redirectionTimeout: Duration = .milliseconds(500)
     /// The least time between two looks: while slots move, every request may be redirected. It doubles while news goes on.
-    private static let leastIntervals = (first: Duration.milliseconds(20), last: Duration.milliseconds(100))
+    private nonisolated static let leastIntervals = (first: Duration.milliseconds(20), last: Duration.milliseconds(100))
     private static let asking = RedisCommand(["ASKING"])
 
     private let options: Options
@@ -229,8 +229,13 @@ package final class RedisClusterClient: RedisClient {
             let interval = isWhole ? options.checkInterval : options.retryInterval
             try? await LoopActor.sleep(for: least)
             let isNews = await pause.wait(interval * Double.random(in: 0.5...1))
-            least = isNews ? min(least * 2, Self.leastIntervals.last) : Self.leastIntervals.first
+            least = Self.leastInterval(after: least, isNews: isNews)
         }
+    }
+
+    /// - Parameter isNews: whether something has happened since the last look.
+    nonisolated static func leastInterval(after last: Duration, isNews: Bool) -> Duration {
+        isNews ? min(last * 2, leastIntervals.last) : leastIntervals.first
     }
 
     /// - Returns: whether each slot has a server that requests can go to.

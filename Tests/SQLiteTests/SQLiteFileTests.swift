@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -15,6 +16,14 @@ import Testing
             #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600, "\(name)")
         }
         #expect(try database.first("PRAGMA journal_mode") { $0.text(0) } == "wal")
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible)) func `a new one that there is no room for fails for want of room`() throws
+    {
+        // The disk has room for one name, its own folder's.
+        let disk = try SmallDisk(byteCount: 1 << 20, maximumFiles: 1)
+        defer { disk.unmount() }
+        #expect(throws: SQLiteError.full) { try SQLiteDatabase(at: disk.url.appendingPathComponent("a.db").path) }
     }
 
     @Test(arguments: [(SQLiteSettings.Durability.processEnd, Int64(1)), (.powerFailure, 2)])

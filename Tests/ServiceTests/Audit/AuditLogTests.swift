@@ -86,6 +86,25 @@ struct AuditLogTests {
         #expect(told == ["one true", "two true", "three true"])
     }
 
+    /// One more than are put down at once.
+    @Test @LoopActor func `writes all lines of a turn, however many, though none comes after them`() async throws {
+        let folder = try TemporaryFolder()
+        let audit = try audit(folder["audit"])
+        var told: [Bool] = []
+        let count = AuditStream.linesAtOnce + 1
+        for number in 0..<count {
+            audit.record(try issue(.session(id: "t-\(number)", until: Self.end))) { told.append($0) }
+        }
+        try await until(within: .seconds(5)) {
+            told.count >= count
+        } pause: {
+            try await LoopActor.sleep(for: .zero)
+        }
+        #expect(told == [Bool](repeating: true, count: count))
+        let lines = try String(contentsOfFile: folder["audit"], encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == count && lines.last?.contains(#""sequence":\#(count),"previous":"#) == true)
+    }
+
     @Test @LoopActor func `tells everybody whose line a full disk did not take`() async throws {
         let audit = try audit("/dev/full")
         var told: [Bool] = []

@@ -1,5 +1,7 @@
 import CloakroomHTTP
+import CloakroomKitTestSupport
 import CloakroomLoop
+import CloakroomRedis
 import CloakroomTestSupport
 import Testing
 
@@ -9,10 +11,12 @@ import Testing
 struct EventRecorderTests {
     private let settings = Settings.Events(stream: "events", maximumLength: 1000, tellsSignIns: false)
 
-    @LoopActor private func recorder(_ metrics: Metrics) -> EventRecorder {
+    @LoopActor private func recorder(
+        _ metrics: Metrics, _ redis: any RedisClient = UnreachableRedis(), log: String? = nil
+    ) throws -> EventRecorder {
         EventRecorder(
-            EventStream(redis: UnreachableRedis(), settings: settings, keyPrefix: "c:"), settings: settings,
-            metrics: metrics, log: Log(sink: nil, level: .error))
+            EventStream(redis: redis, settings: settings, keyPrefix: "c:"), settings: settings, metrics: metrics,
+            log: Log(sink: try log.map { try LineSink(path: $0) }, level: .error))
     }
 
     private let request = Request(method: "POST", path: "/")
@@ -20,7 +24,7 @@ struct EventRecorderTests {
     @Test @LoopActor func `without Redis events are kept within a bound, and what more comes is counted`() async throws
     {
         let metrics = try Metrics()
-        let recorder = recorder(metrics)
+        let recorder = try recorder(metrics)
         let key = String(repeating: "k", count: 1000)
         for _ in 0..<5000 { recorder.record(.uploadCompleted(objectKey: key), of: "u_1", by: request) }
         let kept = recorder.waitingCount
@@ -33,8 +37,52 @@ struct EventRecorderTests {
         #expect(metrics.row[metrics.layout.events[.uploadCompleted]] == 0)
     }
 
+    @Test @LoopActor func `the log says once that events are dropped, and again when they are after Redis took some`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let redis = FakeRedis()
+        let recorder = try recorder(try Metrics(), redis, log: folder["log"])
+        for lines in 1...2 {
+            let key = String(repeating: "k", count: 1000)
+            for _ in 0..<5000 { recorder.record(.uploadCompleted(objectKey: key), of: "u_1", by: request) }
+            try await turns { redis.pendingCount == 1 }
+            let text = try String(contentsOfFile: folder["log"], encoding: .utf8)
+            #expect(text.split(separator: "\n").count == lines)
+            try await turns {
+                redis.reply([":0\r\n"])
+                return recorder.waitingCount == 0
+            }
+        }
+    }
+
+    @Test @LoopActor func `the end waits for the response to what Redis was sent last`() async throws {
+        let metrics = try Metrics()
+        let redis = FakeRedis([":0\r\n"])
+        let recorder = try recorder(metrics, redis)
+        recorder.record(.userDisabled(reason: "a"), of: "u_1", by: request)
+        try await turns { recorder.waitingCount == 0 }
+        recorder.record(.userDisabled(reason: "b"), of: "u_1", by: request)
+        try await turns { redis.pendingCount == 1 }
+        let end = LoopActor.spawn { await recorder.finish() }
+        try await LoopActor.sleep(for: .zero)
+        redis.reply([":0\r\n"])
+        await end.value
+        #expect(metrics.row[metrics.layout.lostEvents[.memory]] == 0)
+        #expect(metrics.row[metrics.layout.events[.userDisabled]] == 2)
+    }
+
+    /// Lets the loop turn until a condition holds.
+    @LoopActor private func turns(until condition: @LoopActor () -> Bool) async throws {
+        try await until(within: .seconds(5)) {
+            condition()
+        } pause: {
+            try await LoopActor.sleep(for: .zero)
+        }
+    }
+
     @Test @LoopActor func `sign-ins are told where the settings say so`() throws {
-        let recorder = recorder(try Metrics())
+        let recorder = try recorder(try Metrics())
         recorder.record(.userSignedIn(deviceID: nil), of: "u_1", by: request)
         #expect(recorder.waitingCount == 0)
         recorder.record(.userDisabled(reason: "r"), of: "u_1", by: request)

@@ -66,4 +66,17 @@ struct CredentialCacheTests {
             clock.pass(3)
         }
     }
+
+    @Test @LoopActor func `forgets what STS has refused when it has refused too many`() async throws {
+        let clock = clock
+        let cache = CredentialCache(capacity: 8, now: { clock.now })
+        func refuse(_ user: String) async throws -> String {
+            try await ask(cache, user) { .failure(.refused(status: 403, code: "AccessDenied")) }
+        }
+        for number in 1...4096 { #expect(try await refuse("u_\(number)") == "none miss") }
+        #expect(try await refuse("u_1") == "none refused")
+        #expect(try await refuse("u_0") == "none miss")
+        #expect(try await refuse("u_0") == "none refused")
+        #expect(try await ask(cache, "u_1") { .success(self.vended("ASIA1")) } == "ASIA1 miss")
+    }
 }

@@ -1,0 +1,40 @@
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomServer
+
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct EventDeliveryTests {
+    private func settings(maximumAttempts: Int) throws -> Settings.Events {
+        let key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8)))
+        return Settings.Events(
+            stream: "events", maximumLength: 1000, tellsSignIns: true,
+            webhook: .init(
+                url: "https://hook.example/", key: key, timeout: .seconds(1), maximumAttempts: maximumAttempts,
+                maximumAge: .seconds(3600), deadMaximumLength: 100))
+    }
+
+    @Test(arguments: [(1, true), (2, false)])
+    @LoopActor func `an event is dead as soon as its last attempt has failed, and pending before`(
+        maximumAttempts: Int, isDead: Bool
+    ) async throws {
+        var ids = EventIDs()
+        let event = Event(id: ids.next(), .userDisabled(reason: "r"), user: "u_1", time: Date())
+        let entry = "*2\r\n" + .redisText("1800000000000-0") + .redisArray(["event", event.text])
+        // One new entry; what is pending, and how many those are. Then, that it was moved.
+        let redis = FakeRedis(["*4\r\n*0\r\n*1\r\n\(entry)*0\r\n:0\r\n", ":1\r\n"])
+        let (settings, metrics) = (try settings(maximumAttempts: maximumAttempts), try Metrics())
+        let transport = ScriptedTransport { _ in .text(500, "") }
+        let delivery = EventDelivery(
+            EventStream(redis: redis, settings: settings, keyPrefix: "c:"), to: try #require(settings.webhook),
+            by: transport, consumer: "one", metrics: metrics, log: Log(sink: nil, level: .error))
+        _ = await delivery.deliver()
+        #expect(transport.requests.map(\.body) == [Array(event.text.utf8)])
+        #expect(redis.requests.count == (isDead ? 2 : 1))
+        #expect(metrics.row[metrics.layout.lostEvents[.dead]] == (isDead ? 1 : 0))
+    }
+}
