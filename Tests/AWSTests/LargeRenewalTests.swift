@@ -176,6 +176,25 @@ struct LargeRenewalTests {
         #expect(outcome == .recentlyWritten(expiration: nil))
     }
 
+    @Test(
+        arguments: [
+            ("", nil), ("<Tag><Key>b</Key><Value>1 2</Value></Tag><Tag><Key>a</Key><Value/></Tag>", "a=&b=1%202"),
+        ] as [(String, String?)])
+    func `the copy has the tags of the object, and no field for none`(tags: String, field: String?) async throws {
+        let sent = Mutex<[String?]>([])
+        let (outcome, _) = try await renew { request in
+            switch request.operation {
+            case "get_object_tagging": return .xml(200, "<Tagging><TagSet>\(tags)</TagSet></Tagging>")
+            case "create_multipart_upload":
+                sent.withLock { $0.append(request.fields["x-amz-tagging"]) }
+                return nil
+            default: return nil
+            }
+        }
+        #expect(outcome == Self.renewed)
+        #expect(sent.withLock { $0 } == [field])
+    }
+
     @Test func `copies nothing whose tags it may not read`() async throws {
         let (outcome, operations) = try await renew { request in
             request.operation == "get_object_tagging" ? .s3Error(403, "AccessDenied") : nil
