@@ -182,7 +182,7 @@ extension MessageRetention {
 
 /// How many messages are purged together: as many as keep writers waiting for some 10 milliseconds, as at times the disk
 /// takes several times as long. Above 2,048 there are hardly fewer pages to write in all.
-private struct BatchSize {
+struct BatchSize {
     private(set) var count = 256
 
     mutating func adapt(to duration: Duration) {

@@ -41,7 +41,7 @@ extension SQLiteMessageStorage {
         guard let reader else { throw Self.notBegun }
         let newest = NewestBase.later(newestInMemory, try newestBase(in: name, clock))
         // A cut that reaches further ahead is refused by peers, and with it the policy.
-        let bound = max(clock.trusted.shared, clock.plausible.shared).plus(.day).minus(1)
+        let bound = clock.plausible.shared.plus(.day).minus(1)
         let register = try ownRegister(in: name).changed(
             to: policy, applyingTo: scope, newestBase: newest.map { min($0.time, bound) }, at: clock.shared)
         guard let register else {

@@ -148,4 +148,74 @@ import Testing
         #expect(try await second.value.isComplete)
         #expect(try device.count("message") == 0)
     }
+
+    /// Notes how many of its calls overlap, and lets no message go.
+    private actor FailingHandler: ExpiredMessageHandler {
+        let gate = CallGate()
+        private var running = 0
+        private(set) var most = 0
+        private(set) var count = 0
+
+        func remove(_ messages: [MessageReference]) async throws {
+            running += 1
+            count += 1
+            most = max(most, running)
+            await gate.pass()
+            for _ in 0..<50 { await Task.yield() }
+            running -= 1
+            throw CloakroomError(.storeFailed, "the index is locked")
+        }
+    }
+
+    @Test func `purges that several callers wait for come one after the other`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", .oneHour)
+        device.clocks.pass(.seconds(7200))
+        let (clocks, handler) = (device.clocks, FailingHandler())
+        let retention = await MessageRetention(
+            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
+            read: { clocks.reading })
+        let first = Task { try await retention.purge() }
+        await handler.gate.arrival()
+        let others = (0..<4).map { _ in Task { try await retention.purge() } }
+        for _ in 0..<100 { await Task.yield() }
+        await handler.gate.open()
+        for purge in [first] + others { #expect(try await purge.value.stoppedBy?.code == .storeFailed) }
+        #expect(await handler.count == 5)
+        #expect(await handler.most == 1)
+    }
+
+    /// Holds each erasure of the keys.
+    private struct HeldErasure: KeyVault {
+        let vault = MemoryVault()
+        let gate = CallGate()
+
+        func load() async throws -> Data? { try await vault.load() }
+        func store(_ value: Data) async throws { try await vault.store(value) }
+        func erase() async throws {
+            await gate.pass()
+            try await vault.erase()
+        }
+    }
+
+    @Test func `an erasure removes no file of a folder that was given back meanwhile`() async throws {
+        let device = try await RetentionFixture()
+        await device.storage.close()
+        try FileManager.default.removeItem(at: device.folder)
+        let (clocks, vault) = (device.clocks, HeldErasure())
+        let storage = try await SQLiteMessageStorage(
+            folder: device.folder, vault: vault, reading: clocks.reading, step: { _ in })
+        let retention = await MessageRetention(
+            of: RetentionFixture.own, storage: storage, read: { clocks.reading })
+        let erasure = Task { await CloakroomError.code { try await retention.eraseEverything() } }
+        await vault.gate.letFirstPass(of: 1)
+        // The keys are erased once more before the files.
+        await vault.gate.arrival()
+        await storage.release()
+        await vault.gate.open()
+        #expect(await erasure.value == .storeFailed)
+        let database = device.folder.appendingPathComponent("messages.sqlite").path
+        #expect(FileManager.default.fileExists(atPath: database))
+    }
 }

@@ -100,6 +100,27 @@ import Testing
         #expect(parts.last == whole.first)
     }
 
+    @Test func `each link of a chain takes one of the budget there, and one back`() async throws {
+        let count = 5
+        let device = try await prepared(count) { $0 == 0 ? nil : $0 - 1 }
+        try await cut(device)
+        let last = try reference(count - 1)
+        let whole = try await device.storage.settle([last], budget: .max)
+        let steps = try await device.storage.settle([MessageReference](repeating: last, count: 2 * count), budget: 1)
+        #expect(steps == [MessageTerm?](repeating: nil, count: 2 * count - 1) + whole)
+    }
+
+    /// Otherwise each message that arrives would have all of its conversation read again.
+    @Test func `a message that no other one quotes changes nothing for the others`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.oneWeek)
+        try await device.admit("m1")
+        try await device.admit("q1", from: third, quotes: "m1")
+        #expect(try await device.retention.purge().isComplete)
+        try await device.admit("m2")
+        #expect(try await device.storage.pendingCuts() == [])
+    }
+
     @Test(arguments: [1, 2, 1000])
     func `a circle of messages is followed once for all of them`(count: Int) async throws {
         let device = try await prepared(count) { ($0 + 1) % count }

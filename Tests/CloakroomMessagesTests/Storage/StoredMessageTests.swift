@@ -127,6 +127,29 @@ import Testing
             await CloakroomError.code { _ = try await SQLiteMessageStorage(folder: folder, vault: MemoryVault()) }
                 == .storeInUse)
     }
+
+    @Test func `counts the messages of a conversation, and none of one that is not known`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for id in ["m1", "m2"] { try await device.admit(id) }
+        #expect(try await device.retention.messageCount(in: RetentionFixture.conversation) == 2)
+        #expect(try await device.retention.messageCount(in: RetentionFixture.conversation("other")) == 0)
+    }
+
+    @Test func `an attachment that is kept in memory is that of its own message`() async throws {
+        let device = try await RetentionFixture()
+        for id in ["m1", "m2"] {
+            try await device.admit(id, .noStorage, attachments: [MessageAttachment(assetKey: "chat/\(id)")])
+        }
+        let file = try await device.retention.keepAttachment(Data("two".utf8), at: 0, of: "m2".asReference)
+        #expect(file != nil)
+        let messages = try await device.retention.messages(in: RetentionFixture.conversation)
+        #expect(
+            Dictionary(uniqueKeysWithValues: messages.map { ($0.id.rawValue, $0.attachments) }) == [
+                "m1": [MessageAttachment(assetKey: "chat/m1")],
+                "m2": [MessageAttachment(assetKey: "chat/m2", file: file)],
+            ])
+    }
 }
 
 extension TestClocks {
