@@ -187,4 +187,49 @@ import Testing
         await #expect(throws: CloakroomError.self) { try await device.dismiss(id) }
         await #expect(throws: CloakroomError.self) { try await device.dismiss(.random()) }
     }
+
+    @Test func `what a device announced that was given up counts for a year: it may be on its way`() async throws {
+        let (first, second) = try await removed()
+        _ = try await first.advance()
+        try await second.dismiss(await first.id)
+        store.clock.pass(days: 365.9)
+        #expect(try await second.survey().announcedDeletions == [photo.md5])
+        store.clock.pass(days: 0.2)
+        #expect(try await second.survey().announcedDeletions == [])
+    }
+
+    @Test func `an intent may be as large as documents may be, and no larger`() async throws {
+        let device = try TestDevice("a", store)
+        func survey(byteCount: Int) async throws -> Set<[UInt8]> {
+            let name = "intent-zz-\(byteCount).json"
+            let content = try SealedDocument.content(of: IntentDocument(photos: [photo.md5]).encoded(), named: name)
+            let padding = Data(repeating: 0x20, count: byteCount - SealedDocument.bytes(of: content).count)
+            let bytes = SealedDocument.bytes(of: content + padding)
+            store.change { $0.documents = [name: .init(bytes: bytes, modified: .now)] }
+            return try await device.survey().announcedDeletions
+        }
+        #expect(try await survey(byteCount: SharedDocumentRules.maximumBytes) == [photo.md5])
+        await #expect(throws: CloakroomError.self) { try await survey(byteCount: SharedDocumentRules.maximumBytes + 1) }
+    }
+
+    /// Five photos that are to be deleted now.
+    private func due() async throws -> TestDevice {
+        let device = try TestDevice("a", store)
+        let photos = (0..<5).map { TestPhoto($0) }
+        for photo in photos { try await device.add(photo) }
+        try await device.evict(photos)
+        for photo in photos { try await device.remove(photo) }
+        try await device.publish()
+        _ = try await device.advance()
+        store.clock.pass(days: 3)
+        store.resetRequests()
+        return device
+    }
+
+    @Test func `deletions end with the third that fails`() async throws {
+        let device = try await due()
+        device.tier.script.add(.failAfter(.scriptedOutage), on: .delete, times: 5)
+        await #expect(throws: CloakroomError.self) { _ = try await device.advance() }
+        #expect(store.requests(.delete) == 3)
+    }
 }

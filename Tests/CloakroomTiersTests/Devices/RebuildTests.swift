@@ -95,6 +95,30 @@ import Testing
         #expect(try await second.rebuild().missing == 1)
     }
 
+    @Test func `a photo that no device has read, and that is not listed, does not come`() async throws {
+        let first = try TestDevice("a", store)
+        try await first.add(TestPhoto(1))
+        try await first.run("UPDATE photo SET sha256 = NULL, state = 4, tier = 'scripted:user', remote_key = 'k'")
+        try await first.publish()
+        let second = try TestDevice("b", store)
+        #expect(try await second.rebuild() == RebuildReport())
+        #expect(try await second.integers("SELECT count(*) FROM photo") == [0])
+    }
+
+    @Test func `what devices say of a photo counts for one without a name, whose dates are guesses`() async throws {
+        let (first, second) = (try TestDevice("a", store), try TestDevice("b", store))
+        try await first.add(TestPhoto(1))
+        try await first.run("UPDATE photo SET pinned = 1, taken_at = 7, added_at = 8")
+        try await first.publish()
+        put(TestPhoto(1))
+        try await second.add(TestPhoto(1))
+        try await second.run("DELETE FROM photo_name")
+        _ = try await second.rebuild()
+        for (column, value) in [("pinned", Int64(1)), ("taken_at", 7), ("added_at", 8)] {
+            #expect(try await second.integers("SELECT \(column) FROM photo") == [value], "\(column)")
+        }
+    }
+
     @Test func `nothing is added before the listing is complete, and unreadable snapshots are counted`() async throws {
         let first = try TestDevice("a", store)
         try await first.add(TestPhoto(1))

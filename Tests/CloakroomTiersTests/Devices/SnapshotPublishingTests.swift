@@ -118,6 +118,27 @@ import Testing
         #expect(try store.named(by: await device.id).count == 20)
     }
 
+    /// Eight documents of a hundred bytes and ten entries each, of which one is of use.
+    @Test(arguments: [(Int64(120), true), (121, false)])
+    func `documents are written anew only within twice what changed`(written: Int64, isPlanned: Bool) async throws {
+        let device = try TestDevice("a", store)
+        for number in 1...8 {
+            let photo = TestPhoto(number)
+            try await device.add(photo)
+            try await device.run(
+                "INSERT INTO segment (sequence, byte_count, entry_count, is_confirmed) VALUES (?, 100, 10, 1)",
+                [.integer(Int64(number))])
+            try await device.run(
+                "UPDATE photo SET segment = ? WHERE sha256 = ?", [.integer(Int64(number)), .blob(photo.sha256)])
+        }
+        try await device.run(
+            """
+            INSERT OR REPLACE INTO setting (name, value)
+            VALUES ('snapshot_changed_bytes', 100), ('snapshot_written_bytes', ?)
+            """, [.integer(written)])
+        #expect(try await device.planRewriting() == isPlanned)
+    }
+
     /// Whatever a device has let go is named at each moment, also when the process ends before or after any request.
     @Test(arguments: 0..<3)
     func `a kill between any two steps loses no name`(seed: UInt64) async throws {
@@ -160,6 +181,30 @@ import Testing
         #expect(try await device.integers("SELECT count(*) FROM photo WHERE segment IS NULL") == [1])
         try await device.publish()
         #expect(try store.named(by: await device.id) == [TestPhoto(1).md5])
+    }
+
+    @Test func `a listing may lag behind for an hour, and lacks nothing before that is over`() async throws {
+        let device = try TestDevice("a", store)
+        try await device.add(TestPhoto(1))
+        try await device.publish()
+        store.change { $0.documents = [:] }
+        for (seconds, expected) in [(3600.0, Int64(0)), (1, 1)] {
+            store.clock.pass(seconds)
+            _ = try await device.survey()
+            #expect(try await device.integers("SELECT count(*) FROM photo WHERE segment IS NULL") == [expected])
+        }
+    }
+
+    @Test(arguments: [(nil, nil, 0), (nil, -100, 0), (nil, 100, 100), (50, 100, 50)] as [(Double?, Double?, Double)])
+    func `it is as late as the store says, else as the device does, but no earlier than the last document`(
+        listed: Double?, written: Double?, expected: Double
+    ) async throws {
+        let device = try TestDevice("a", store)
+        let now = store.clock.now
+        let documents = written.map { DocumentListing.Document(name: "x", byteCount: 1, modified: now + $0) }
+        let listing = try DeviceListing(
+            DocumentListing(documents: documents.map { [$0] } ?? [], date: listed.map { now + $0 }))
+        #expect(await device.date(of: listing) == now + expected)
     }
 
     @Test func `a document that was published while the clock was ahead is published again when the store lost it`()
@@ -216,4 +261,9 @@ import Testing
         #expect(entries == [TestPhoto(2).md5])
         #expect(store.account().documents.count >= 1)
     }
+}
+
+extension TestDevice {
+    fileprivate func date(of listing: DeviceListing) -> Date { documents.date(of: listing) }
+    fileprivate func planRewriting() throws -> Bool { try documents.planRewriting() }
 }

@@ -92,4 +92,44 @@ import Testing
 
         func end() async { await ending.open() }
     }
+
+    @Test(.timeLimit(.minutes(1))) func `the lock stays for a photo that is added while a run ends`() async throws {
+        let (hold, adding) = (Hold(), Gate())
+        let device = try StoreFixture(
+            thumbnailer: ScriptedThumbnailer { file in
+                if try Data(contentsOf: file) == StoreFixture.bytes("late") { await adding.pass() }
+            }, gate: hold.gate)
+        try await device.add("first")
+        hold.begin(at: .put)
+        let store = device.store
+        let run = Task { await store.run() }
+        await hold.arrival()
+        let release = Task { try await store.releaseLock() }
+        #expect(await hold.isCancelled(within: .seconds(20)))
+        let file = try device.write("late", StoreFixture.bytes("late"))
+        let addition = Task { try await store.add(file, name: "late", takenAt: .now) }
+        await adding.arrival()
+        await hold.end()
+        #expect(await run.value.stoppedBy?.code == .cancelled)
+        for _ in 0..<200 { await Task.yield() }
+        #expect(await store.isWriter)
+        await adding.open()
+        _ = try await addition.value
+        try await release.value
+        #expect(await store.isWriter == false)
+        #expect(try await store.photo(named: "late") != nil)
+    }
+
+    @Test func `a catalog that another process has put in the place of this one's is not written`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        try await device.store.releaseLock()
+        let catalog = device.folder.appendingPathComponent("catalog.sqlite")
+        let aside = device.folder.appendingPathComponent("catalog.sqlite.aside")
+        try FileManager.default.moveItem(at: catalog, to: aside)
+        #expect(await CloakroomError.code { try await device.store.setPolicy(RetentionPolicy()) } == .storeFailed)
+        try FileManager.default.copyItem(at: aside, to: catalog)
+        #expect(await CloakroomError.code { try await device.store.setPolicy(RetentionPolicy()) } == .storeFailed)
+        #expect(await device.store.isWriter == false)
+    }
 }

@@ -1,7 +1,9 @@
 import CloakroomCrypto
 import CloakroomKit
+import CloakroomKitTestSupport
+import CloakroomSQLite
 @testable import CloakroomScriptedTier
-import CloakroomTiers
+@testable import CloakroomTiers
 import Foundation
 import Synchronization
 import Testing
@@ -103,6 +105,37 @@ import Testing
         let alarm = try #require(await device.store.run().alarms.first)
         #expect(alarm.kind == .expiring)
         #expect(alarm.example.contains("snapshot-"))
+    }
+
+    @Test func `what was looked at is proven as of then, so that others are the oldest next time`() async throws {
+        let (device, _) = try await evicted(3)
+        device.clock.pass(days: 8)
+        #expect(await device.store.run().stoppedBy == nil)
+        let database = try SQLiteDatabase(at: device.folder.appendingPathComponent("catalog.sqlite").path)
+        let times = try database.rows("SELECT verified_at FROM photo") { $0.integer(0) }
+        #expect(times == [Int64](repeating: device.clock.now.milliseconds, count: 3))
+    }
+
+    @Test func `a run that is cancelled looks at no further photo`() async throws {
+        let running = Mutex<Task<TieringReport, Never>?>(nil)
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .verify, moment == .before { running.withLock { $0 }?.cancel() }
+        })
+        for number in 0..<3 { try await device.add("photo\(number)") }
+        device.clock.pass(days: 31)
+        #expect(await device.store.run().evicted == 3)
+        device.clock.pass(days: 8)
+        device.remote.resetRequests()
+        let (store, beginning) = (device.store, Gate())
+        let run = Task {
+            await beginning.pass()
+            return await store.run()
+        }
+        running.withLock { $0 = run }
+        // Its own task is not cancelled yet.
+        await beginning.open()
+        #expect(await run.value.stoppedBy?.code == .cancelled)
+        #expect(device.remote.requests(.verify) == 1)
     }
 
     @Test func `a listing that is not complete says nothing`() async throws {

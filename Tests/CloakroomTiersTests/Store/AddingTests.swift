@@ -170,4 +170,14 @@ import Testing
         try await reader.add(added, name: "c", takenAt: now)
         #expect(await reader.isWriter)
     }
+
+    @Test func `a photo that is nowhere else has no thumbnail when none could be made, and none is looked for`()
+        async throws
+    {
+        let device = try StoreFixture(
+            thumbnailer: ScriptedThumbnailer { _ in throw CloakroomError(.timedOut, "not now") })
+        let id = try await device.add("a")
+        #expect(try await device.store.thumbnail(of: id) == nil)
+        #expect(device.remote.requestCount == 0)
+    }
 }

@@ -1,8 +1,9 @@
 import CloakroomKit
 import CloakroomScriptedTier
-import CloakroomTiers
 import Foundation
 import Testing
+
+@testable import CloakroomTiers
 
 @Suite(.serialized) struct RemovalTests {
     /// - Parameter isRecorded: whether its arrival is in the catalog before it is removed.
@@ -24,5 +25,26 @@ import Testing
         _ = await device.store.run()
         #expect(device.photoFiles == [])
         #expect(try await device.store.thumbnails().isEmpty)
+    }
+
+    /// 0 is a photo whose file is here and nowhere else, as far as the catalog knows, 2 one that is in both places.
+    @Test(arguments: [(0, nil, 0), (0, "scripted:user", 1), (2, "scripted:user", 1)] as [(Int64, String?, Int64)])
+    func `a removed photo is to be deleted in the cold tier when it is there, or an upload has begun`(
+        state: Int64, tier: String?, tombstones: Int64
+    ) async throws {
+        let device = try TestDevice("a", ScriptedStore())
+        try await device.add(TestPhoto(1))
+        try await device.run(
+            "UPDATE photo SET state = ?, tier = ?", [.integer(state), tier.map { .text($0) } ?? .null])
+        let id = try #require(try await device.integers("SELECT id FROM photo").first)
+        try await device.removeRow(id)
+        #expect(try await device.integers("SELECT count(*) FROM tombstone") == [tombstones])
+        #expect(try await device.integers("SELECT count(*) FROM photo") == [0])
+    }
+}
+
+extension TestDevice {
+    fileprivate func removeRow(_ id: Int64) throws {
+        _ = try catalog.remove(nil, of: id, tier: ScriptedTier.identity().description, arrival: nil, on: Date())
     }
 }
