@@ -83,6 +83,15 @@ import Testing
         #expect(try files(with: "reference of a message") == [])
     }
 
+    @Test func `a record under another name than its item's is none`() async throws {
+        let id: OutboxItem.ID
+        do { id = try await bench.outbox().add(photo: try bench.photo("one")) }
+        let folder = try OutboxFolder(in: bench.root, owner: .test)
+        let record = folder.files.appendingPathComponent("\(id.rawValue).json")
+        try FileManager.default.copyItem(at: record, to: folder.files.appendingPathComponent("other.json"))
+        #expect(try folder.recordedRows().map(\.id) == [id.rawValue])
+    }
+
     // MARK: Copies that cannot be opened
 
     @Test(arguments: [EPERM, EACCES, EMFILE, ENFILE, ENOMEM])
