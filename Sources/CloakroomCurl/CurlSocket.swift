@@ -60,7 +60,6 @@ final class CurlSocket {
         if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
         if readiness.contains(.error) { events |= CURL_CSELECT_ERR }
         if interest.isEmpty { return unwatch() }
-        if !interest.contains(.write), watched.contains(.writable) { update() }
         act(events)
     }
 }

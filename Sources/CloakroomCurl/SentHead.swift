@@ -23,11 +23,11 @@ enum SentHead {
         forms.first { form in sending(form).map(isWhatWasSigned) ?? true } ?? .lines
     }
 
-    /// What a change of libcurl's might touch: a path with dots, slashes and escapes, a query, fields in an order.
+    /// What a change of libcurl's might touch: a path with dots, slashes and escapes, a query, a port, fields in an order.
     private static let request = UpstreamRequest(
         method: "PUT", origin: "http://192.0.2.1", target: "/a/../b//%7Ec%2Fd?x-id=%2B&list&y=",
         fields: [
-            "host": "bucket.example", "x-amz-date": "20261128T000000Z", "authorization": "AWS4-HMAC-SHA256 a=b, c",
+            "host": "bucket.example:8443", "x-amz-date": "20261128T000000Z", "authorization": "AWS4-HMAC-SHA256 a=b, c",
         ],
         body: Array("body".utf8))
 

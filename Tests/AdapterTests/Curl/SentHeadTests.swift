@@ -16,7 +16,7 @@ struct SentHeadTests {
 
     private static let whole = """
         PUT /a/../b//%7Ec%2Fd?x-id=%2B&list&y= HTTP/1.1\r
-        host: bucket.example\r
+        host: bucket.example:8443\r
         x-amz-date: 20261128T000000Z\r
         authorization: AWS4-HMAC-SHA256 a=b, c\r
         content-length: 4\r
@@ -28,7 +28,8 @@ struct SentHeadTests {
     @Test(arguments: [
         ("%7Ec", "~c"), ("a/../b", "b"), ("b//", "b/"), ("&y=", "&y"), ("%2B", "+"), ("PUT", "POST"),
         ("c\r\ncontent", "c\r\na: b\r\ncontent"),
-        ("HTTP/1.1\r\nhost", "HTTP/1.0\r\nhost"), ("host: bucket.example\r\n", ""), ("a=b, c", "a=b,c"),
+        ("HTTP/1.1\r\nhost", "HTTP/1.0\r\nhost"), ("host: bucket.example:8443\r\n", ""), (":8443", ""),
+        ("a=b, c", "a=b,c"),
         ("body", "bod"),
         ("x-amz-date", "host: b\r\nx-amz-date"), ("length: 4", "length: 5"),
     ])

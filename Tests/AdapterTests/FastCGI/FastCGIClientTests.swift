@@ -132,6 +132,19 @@ struct FastCGIClientTests {
         #expect(await error("headless") == .malformed)
     }
 
+    @Test @LoopActor func `a request that takes too long gives its connection up, and the next one has another`()
+        async throws
+    {
+        let worker = try TestListener { request, respond in
+            if request.path != "/silent" { respond(Response(status: 204)) }
+        }
+        let client = FastCGIClient(worker.address, maximumConnections: 1)
+        await #expect(throws: ExchangeError.timeout) {
+            try await client.send(get("/silent"), timeout: .milliseconds(50))
+        }
+        #expect(try await client.send(get("/"), timeout: .seconds(5)).status == 204)
+    }
+
     @Test @LoopActor func `a port where nobody listens is unreachable`() async throws {
         let server = try SocketServer { _, _ in }
         let port = server.port

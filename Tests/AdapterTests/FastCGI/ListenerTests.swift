@@ -60,6 +60,20 @@ struct ListenerTests {
         await worker.listener.drain()
     }
 
+    /// Only without free descriptors it does not look at the backlog for a tenth of a second.
+    @Test @LoopActor func `takes one connection right after the other`() async throws {
+        let worker = try TestListener.echoing()
+        let times = try await onThread {
+            try (0..<10).map { number in
+                let start = ContinuousClock.now
+                _ = try worker.ask("/\(number)")
+                return ContinuousClock.now - start
+            }
+        }
+        #expect(try #require(times.dropFirst().min()) < .milliseconds(50))
+        await worker.listener.drain()
+    }
+
     @Test(arguments: [0, 1, 8192, 65_535, 65_536, 300_000])
     @LoopActor func `takes a body of any size that is allowed`(count: Int) async throws {
         let worker = try TestListener.echoing(.init(bodyBytes: 300_000))

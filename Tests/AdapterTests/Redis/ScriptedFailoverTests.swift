@@ -1,0 +1,141 @@
+import CloakroomLoop
+import CloakroomTestSupport
+import Synchronization
+import Testing
+
+@testable import CloakroomRedis
+
+/// Sentinel and servers are scripts, so that each step of a failover is the test's own.
+@Suite(.onLoop, .serialized, .timeLimit(.minutes(2)))
+struct ScriptedFailoverTests {
+    /// A server that says that it is a master.
+    private final class Master: Sendable {
+        private let state = Mutex<(replicas: [UInt16], roles: Int)>(([], 0))
+
+        func name(_ replicas: [UInt16]) { state.withLock { $0.replicas = replicas } }
+
+        /// How often it has said so.
+        var roles: Int { state.withLock { $0.roles } }
+
+        private func role() -> String {
+            let replicas = state.withLock { state in
+                state.roles += 1
+                return state.replicas
+            }
+            return "*3\r\n$6\r\nmaster\r\n:0\r\n*\(replicas.count)\r\n"
+                + replicas.map { array("127.0.0.1", "\($0)", "0") }.joined()
+        }
+
+        func server() throws -> ScriptedRedis {
+            try ScriptedRedis { [self] command, _ in
+                switch command.first {
+                case "PING": [.reply("+PONG\r\n")]
+                case "ROLE": [.reply(role())]
+                case "GET": [.reply("$5\r\nvalue\r\n")]
+                default: [.reply("+OK\r\n")]
+                }
+            }
+        }
+    }
+
+    /// One that names a master, and counts how often.
+    private final class Sentinel: Sendable {
+        private let count = Mutex(0)
+
+        var votes: Int { count.withLock { $0 } }
+
+        /// - Parameter promotion: is published when the latch opens: of which port.
+        func server(
+            at path: String, naming master: UInt16, promotion: (latch: Latch, port: UInt16)? = nil
+        ) throws -> ScriptedRedis {
+            try ScriptedRedis(path: path) { [self] command, _ in
+                switch command.first {
+                case "PING": return [.reply("+PONG\r\n")]
+                case "SUBSCRIBE":
+                    let subscribed = ScriptedRedis.Step.reply("*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n")
+                    let channel = command[1].lowercased()
+                    guard let promotion, channel == "+promoted-slave" else { return [subscribed] }
+                    let text = "slave x 127.0.0.1 \(promotion.port) @ main 127.0.0.1 \(master)"
+                    return [subscribed, .wait(promotion.latch), .reply(array("message", channel, text))]
+                case "SENTINEL" where command[1] == "MASTER":
+                    count.withLock { $0 += 1 }
+                    return [.reply(array("config-epoch", "1"))]
+                default: return [.reply(array("127.0.0.1", "\(master)"))]
+                }
+            }
+        }
+    }
+
+    /// Looks for a master again only when there is a reason to.
+    @LoopActor private func withClient(
+        _ path: String, _ body: @LoopActor (RedisFailoverClient) async throws -> Void
+    ) async throws {
+        let address = RedisAddress.unix(path: path)
+        var server = RedisConnection.Options(address: address)
+        server.timeout = .seconds(5)
+        var options = RedisFailoverClient.Options(
+            sentinels: RedisSentinels.Options(addresses: [address], master: "main"), server: server,
+            trialKey: "trial")
+        options.checkInterval = .seconds(3600)
+        options.replicasInterval = .seconds(3600)
+        options.retryInterval = .milliseconds(20)
+        let client = RedisFailoverClient(options: options)
+        defer { client.close() }
+        try await body(client)
+    }
+
+    @Test @LoopActor func `what waits for a master goes to the one that is found, which is told`() async throws {
+        let folder = try TemporaryFolder()
+        let master = try Master().server()
+        let sentinel = try Sentinel().server(at: folder["s"], naming: master.port)
+        try await withClient(folder["s"]) { client in
+            var told: [RedisAddress] = []
+            client.onMaster = { told.append($0) }
+            #expect(client.currentServers == [] && !client.isReady)
+            #expect(await client.outcome("GET", "k") == .success(.text(Array("value".utf8))))
+            let address = RedisAddress.internet(host: "127.0.0.1", port: master.port)
+            #expect(client.currentServers == [address] && told == [address])
+        }
+        withExtendedLifetime((master, sentinel)) {}
+    }
+
+    @Test @LoopActor func `a master that is lost is looked for again and again, however seldom one that works is`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let (master, sentinel) = (try Master().server(), Sentinel())
+        let script = try sentinel.server(at: folder["s"], naming: master.port)
+        try await withClient(folder["s"]) { client in
+            #expect(await becomes { client.isReady })
+            master.stop()
+            #expect(await becomes { !client.isReady })
+            let before = sentinel.votes
+            #expect(await becomes { sentinel.votes >= before + 5 })
+        }
+        withExtendedLifetime(script) {}
+    }
+
+    @Test @LoopActor func `a promotion is looked into at once, and the promoted server is tried`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let (former, published) = (Master(), Latch())
+        let (master, promoted) = (try former.server(), try Master().server())
+        let sentinel = try Sentinel().server(
+            at: folder["s"], naming: master.port, promotion: (published, promoted.port))
+        try await withClient(folder["s"]) { client in
+            // Once to try it, and once for its replicas, of which it has none yet.
+            #expect(await becomes { client.isReady && former.roles >= 2 })
+            #expect(client.masterPort == master.port)
+            former.name([promoted.port])
+            published.open()
+            #expect(await becomes { client.masterPort == promoted.port && client.isReady })
+        }
+        withExtendedLifetime((master, promoted, sentinel)) {}
+    }
+}
+
+/// Texts, as Redis writes them.
+private func array(_ texts: String...) -> String {
+    "*\(texts.count)\r\n" + texts.map { "$\($0.utf8.count)\r\n\($0)\r\n" }.joined()
+}
