@@ -43,10 +43,13 @@ struct SimulationOptions: Sendable {
     }
 
     private static func names(_ text: String) -> Set<String> {
-        let names = text.split(separator: ",").map(String.init)
+        var names = text.split(separator: ",").map(String.init)
+        if let all = names.firstIndex(of: "faults") {
+            names.replaceSubrange(all...all, with: Fault.allCases.map(\.rawValue))
+        }
         for name in names where Fault(rawValue: name) == nil && name.wholeMatch(of: /d_[0-9]+/) == nil {
             fail(
-                "--without wants devices, such as d_0, and of \(Fault.allCases.map(\.rawValue).joined(separator: ", "))"
+                "--without wants devices, such as d_0, faults for all of these, and of \(Fault.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
         return Set(names)

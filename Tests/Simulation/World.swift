@@ -114,7 +114,11 @@ final class World {
         calm()
         // So long breakers, connections and retries may take to find that everything is well again.
         await sleep(300)
+        let calls = tokens.calls
         for device in devices { await device.finish() }
+        Finding.require(
+            tokens.calls - calls <= 3 * devices.count * workers.count,
+            "workers call STS \(tokens.calls - calls) times when all is well")
         oracle.end(self)
     }
 
@@ -132,6 +136,7 @@ final class World {
             guard !fault.isLeftOut else { continue }
             // Those of a strike that is left out do not come earlier: the next one keeps its time.
             if next > VirtualTime.now { await sleep(Double(next - VirtualTime.now) / 1e9) }
+            guard VirtualTime.now < end else { return }
             do { try await strike(fault) } catch { Finding.end("a worker does not start: \(error)") }
         }
     }

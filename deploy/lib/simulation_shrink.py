@@ -26,7 +26,7 @@ class Shrinking:
         while before != self.case and not self._is_over():
             before = self.case
             self._cut_days()
-            self._leave_out(self.faults)
+            self._leave_out_faults()
             self._leave_out([f"d_{number}" for number in range(self.case.devices)])
             self._have_fewer_devices()
         return self.case, self.finding
@@ -36,6 +36,11 @@ class Shrinking:
         for days in (int(found[1]) + 1 if found else self.case.days, 1, self.case.days // 2, self.case.days - 1):
             if 0 < days < self.case.days:
                 self._try(dataclasses.replace(self.case, days=days))
+
+    def _leave_out_faults(self):
+        devices = tuple(name for name in self.case.without if name.startswith("d_"))
+        if "faults" not in self.case.without and not self._try(dataclasses.replace(self.case, without=("faults", *devices))):
+            self._leave_out(self.faults)
 
     def _leave_out(self, names):
         """Half of them, then a quarter, at last one alone, as long as the run still finds the same."""

@@ -31,6 +31,7 @@ final class DeviceProcess {
     private(set) var isAlive = true
     /// Without a network.
     var isOffline = false
+    private(set) var requests = 0
     /// Requests whose response was lost.
     private var lost: Set<String> = []
 
@@ -46,6 +47,7 @@ final class DeviceProcess {
     func exchange(_ request: HTTPRequest, _ body: [UInt8]) async throws(HTTPTransportError) -> HTTPResponse {
         await check()
         guard let (origin, target) = request.url.absoluteString.originAndTarget else { throw .invalidRequest }
+        requests += 1
         let isWorker = origin == World.apiURL
         let other = isWorker ? "nginx" : "s3"
         let fate = isOffline ? .refused : world.network.fate(device, other)

@@ -160,7 +160,7 @@ final class Oracle {
     private struct Identity: Decodable {
         let sub: String
         let iat: Double
-        let device_id: String?
+        let deviceId: String?
     }
 
     private func identity(_ request: UpstreamRequest) -> Identity {
@@ -216,7 +216,7 @@ final class Oracle {
     /// had to count alone.
     private func count(_ identity: Identity) {
         let now = Date()
-        let device = "\(identity.sub)/\(identity.device_id ?? "")"
+        let device = "\(identity.sub)/\(identity.deviceId ?? "")"
         var times = (vends[device] ?? []).filter { now.timeIntervalSince($0) < 3600 }
         times.append(now)
         vends[device] = times

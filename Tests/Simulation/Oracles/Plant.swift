@@ -15,9 +15,9 @@ enum Plant: String, CaseIterable, Sendable {
         case .limitIsNotCounted: "Redis forgets what it counts for limits"
         case .revocationComesLate: "a worker reads users' records as they were an hour before"
         case .uploadIsDoneEarly: "a device reads 200 for a photo that S3 never got"
-        case .lockHasNoEnd: "a lock in Redis is set without its expiry"
+        case .lockHasNoEnd: "Redis sets locks, and what else has one, without their expiry"
         case .auditComesLate: "a line of the audit is written up to ten seconds after the response"
-        case .timeoutIsIgnored: "a worker waits for S3 and STS however long they take"
+        case .timeoutIsIgnored: "a worker waits 40 seconds for S3 and STS, whatever its deadline is"
         case .reloadDropsRequests: "a reload ends workers at once, with what they have accepted"
         case .listingIsShort: "S3's listings lack their last object"
         case .staleMasterIsTrusted:

@@ -30,7 +30,7 @@ final class WorkerUpstreams: Transport {
         let (there, back) = (world.network.delay(isTokens ? 40 : 15), world.network.delay(5))
         let isLate = there + back >= timeout
         guard fate != .lostBefore, there < timeout else {
-            try await pause(min(there, timeout))
+            try await pause(Plant.current == .timeoutIsIgnored ? timeout : min(there, timeout))
             throw isLate ? .timeout : .interrupted
         }
         try await pause(there)
