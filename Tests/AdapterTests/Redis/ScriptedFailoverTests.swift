@@ -126,6 +126,8 @@ struct ScriptedFailoverTests {
         try await withClient(folder["s"]) { client in
             // Once to try it, and once for its replicas, of which it has none yet.
             #expect(await becomes { client.isReady && former.roles >= 2 })
+            // The rounds of the beginning are over, and none comes by itself.
+            try await LoopActor.sleep(for: .milliseconds(300))
             #expect(client.masterPort == master.port)
             former.name([promoted.port])
             published.open()
