@@ -88,6 +88,29 @@ struct RedisLossTests {
         }
     }
 
+    @Test @LoopActor func `a request that comes after a reply that was late does not wait for another connection`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let silence = Latch()
+        defer { silence.open() }
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, connection in
+            switch command[0] {
+            case "PING": connection == 0 ? [.reply("+PONG\r\n")] : [.wait(silence)]
+            case "GET": [.wait(silence)]
+            default: [.reply(":1\r\n")]
+            }
+        }
+        try await withRedis(folder["r.sock"], timeout: .seconds(1)) { redis in
+            #expect(await redis.outcome("INCR", "n") == .success(.integer(1)))
+            #expect(await redis.outcome("GET", "k") == .failure(.timeout))
+            let start = ContinuousClock.now
+            #expect(await redis.outcome("INCR", "n") == .failure(.unavailable))
+            #expect(ContinuousClock.now - start < .milliseconds(500))
+        }
+        withExtendedLifetime(server) {}
+    }
+
     @Test @LoopActor func `moves to its spare connection when the other is killed by its id`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
