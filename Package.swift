@@ -194,8 +194,7 @@ let package = Package(
             resources: [.copy("Vectors")], swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomKitCrash", dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomKit"],
-            path: "Tests/KitCrash",
-            swiftSettings: swiftSettings),
+            path: "Tests/KitCrash", swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomKitBench",
             dependencies: [
@@ -326,8 +325,7 @@ let package = Package(
             dependencies: [
                 "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto",
                 "CloakroomFastCGI", "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoad",
-                "CloakroomLoop",
-                "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",
+                "CloakroomLoop", "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
         .testTarget(
             name: "LoadTests",
