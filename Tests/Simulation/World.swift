@@ -19,6 +19,8 @@ final class World {
         var retentionDays = 30
         /// Whether workers share in Redis what they vended.
         var sharesCredentials = false
+        /// Whether each keeps them; else every vend calls STS.
+        var cachesCredentials = true
         var redis = RedisKind.single
     }
 
@@ -64,6 +66,7 @@ final class World {
             lifetimeSeconds: [900, 3600, 3600, 43_200].randomElement(using: &random)!,
             retentionDays: [30, 30, 30, 25].randomElement(using: &random)!,
             sharesCredentials: Bool.random(using: &random),
+            cachesCredentials: Int.random(in: 0..<5, using: &random) > 0,
             redis: Plant.current == .staleMasterIsTrusted
                 ? .sentinel : RedisKind.allCases[Int(seed % UInt64(RedisKind.allCases.count))])
         network = Network(draw)

@@ -12,6 +12,7 @@ extension Oracle {
     /// A worker has a new session of a user. It has no other for half of its lifetime, nor has any other worker, where they
     /// share what they vended and nothing kept them from it.
     func called(for user: String, by worker: String, isDelivered: Bool) {
+        guard rules.cachesCredentials else { return }
         let now = Date()
         let holder = "\(worker) \(user)"
         let revoked = lastRevocations[user]

@@ -209,7 +209,8 @@ final class Oracle {
         Finding.require(
             auditedKeys(of: worker).contains(key), "\(worker.name) vends \(key) before its line of the audit is written"
         )
-        count(identity)
+        // What a cache has is not limited by it.
+        if Date().timeIntervalSince(start) <= seconds { count(identity) }
     }
 
     /// At most twice the limit in any hour, of two windows; once more for each loss of the counters, and for each worker that

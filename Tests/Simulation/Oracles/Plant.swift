@@ -1,7 +1,7 @@
 /// A fault that no system has, put where messages cross from one part to another: a run with one must find it.
 enum Plant: String, CaseIterable, Sendable {
     case copyIsNotDone, photoIsNotStored, recordsAreForgotten, sessionIsOfAnother, imagesExpireEarly
-    case forbiddenIsNotFound, limitIsNotCounted, revocationComesLate, uploadIsDoneEarly, lockHasNoEnd
+    case revocationComesLate, uploadIsDoneEarly, lockHasNoEnd
     case auditComesLate, timeoutIsIgnored, reloadDropsRequests, listingIsShort, sessionIsLong, staleMasterIsTrusted
 
     var meaning: String {
@@ -11,8 +11,6 @@ enum Plant: String, CaseIterable, Sendable {
         case .recordsAreForgotten: "Redis has no record of any user: what was revoked stays of use"
         case .sessionIsOfAnother: "a session opens another user's folder"
         case .imagesExpireEarly: "the bucket's rule ends images after a day"
-        case .forbiddenIsNotFound: "a worker reads 404 where S3 says 403"
-        case .limitIsNotCounted: "Redis forgets what it counts for limits"
         case .revocationComesLate: "a worker reads users' records as they were an hour before"
         case .uploadIsDoneEarly: "a device reads 200 for a photo that S3 never got"
         case .lockHasNoEnd: "Redis sets locks, and what else has one, without their expiry"

@@ -198,7 +198,6 @@ final class RedisData {
         }
         let (count, overflows) = try Self.integer(text(arguments[0]) ?? [0x30]).addingReportingOverflow(by)
         guard !overflows else { throw Refusal("ERR increment or decrement would overflow") }
-        if Plant.current == .limitIsNotCounted { return .integer(max(0, by)) }
         entries[arguments[0]] = RedisKeyspace.Entry(
             value: .text(Array(String(count).utf8)), end: entries[arguments[0]]?.end)
         return .integer(count)

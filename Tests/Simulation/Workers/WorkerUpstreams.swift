@@ -49,8 +49,6 @@ final class WorkerUpstreams: Transport {
         }
     }
 
-    private static let notFound = Array("<Error><Code>NoSuchKey</Code><Message>no</Message></Error>".utf8)
-
     private enum Outcome {
         case response(UpstreamResponse)
         case failure(TransportError)
@@ -71,8 +69,6 @@ final class WorkerUpstreams: Transport {
         if !request.body.isEmpty { fields.append(("Content-Length", String(request.body.count))) }
         switch world.store.answer(request.method, request.target, fields, request.body) {
         case .response(let reply):
-            let isHidden = Plant.current == .forbiddenIsNotFound && reply.status == 403
-            if isHidden { return .response(UpstreamResponse(status: 404, body: Self.notFound)) }
             var response = UpstreamResponse(status: reply.status, body: reply.hidesBody ? [] : reply.body)
             for field in reply.fields { response.fields.add(field.name, field.value) }
             return .response(response)
