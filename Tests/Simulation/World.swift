@@ -25,7 +25,7 @@ final class World {
     }
 
     enum RedisKind: CaseIterable {
-        case single, sentinel
+        case single, sentinel, cluster
     }
 
     static let issuer = "https://auth.example"
@@ -80,6 +80,7 @@ final class World {
             switch rules.redis {
             case .single: SingleRedis(ports, oracle, seed: random.next())
             case .sentinel: SentinelRedis(ports, oracle, seed: random.next())
+            case .cluster: ClusterRedis(ports, oracle, seed: random.next())
             }
         front = Front(oracle)
         guard let key = HMACKey(Array(Self.signingSecret.utf8)) else { preconditionFailure("the secret is too short") }
@@ -280,7 +281,7 @@ final class World {
     /// One run of the command.
     private func isRevoked(_ user: UserID, _ change: UserRecordChange) async -> Bool {
         let settings = operatorSettings.redis
-        guard let client = try? settings.clientForPeople(atLeast: .seconds(5), intervals: WorkerProcess.intervals)
+        guard let client = try? settings.clientForPeople(atLeast: .seconds(5), intervals: WorkerProcess.intervals(self))
         else {
             return false
         }

@@ -48,7 +48,11 @@ final class SentinelRedis: RedisDeployment {
 
     func calm() {
         for node in nodes where !node.isUp { node.start(losingData: false) }
-        for sentinel in sentinels { sentinel.isUp = true }
+        for sentinel in sentinels {
+            sentinel.isUp = true
+            sentinel.isStale = false
+            sentinel.learn(master, epoch)
+        }
         mind()
     }
 

@@ -30,7 +30,7 @@ final class WorkerProcess {
         let keys = Credentials(
             accessKeyID: ObjectStore.worker.accessKeyID, secretAccessKey: Secret(ObjectStore.worker.secretAccessKey))
         let log = Log(sink: nil, level: .error)
-        let redis = try settings.redis.client(log: log, intervals: Self.intervals)
+        let redis = try settings.redis.client(log: log, intervals: Self.intervals(world))
         self.redis = redis
         let dependencies = ServiceDependencies(
             transport: transport, credentials: WorkerCredentials(keys), issuers: transport,
@@ -64,13 +64,14 @@ final class WorkerProcess {
     }
 
     /// Every few seconds, as in a worker, these would be most of a virtual day.
-    static let intervals: Settings.Redis.Intervals = {
+    static func intervals(_ world: World) -> Settings.Redis.Intervals {
         var intervals = Settings.Redis.Intervals()
         intervals.keepAlive = .seconds(120)
-        intervals.check = .seconds(120)
-        intervals.replicas = .seconds(60)
+        // A cluster tells with each request when its map is old.
+        intervals.check = .seconds(world.rules.redis == .cluster ? 600 : 200)
+        intervals.replicas = .seconds(150)
         return intervals
-    }()
+    }
 
     /// A file from which the lines come into the audit some seconds later.
     private static func delayed(_ audit: String) -> String {
