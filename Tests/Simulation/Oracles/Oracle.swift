@@ -17,6 +17,8 @@ final class Oracle {
     /// Keys of images that devices refer to.
     private var images: Set<String> = []
     private(set) var revocations: [String: Date] = [:]
+    /// When each was made: what began before that may not know of it.
+    private var revocationEnds: [String: Date] = [:]
     /// The last of each user's, whether or not Redis still knows.
     private(set) var lastRevocations: [String: Date] = [:]
     /// When each session began, and which worker got it.
@@ -104,7 +106,10 @@ final class Oracle {
     func workerWasKilled() { lastKill = Date() }
 
     /// - Parameter time: tokens and credentials of before are worth nothing from now on.
-    func revoked(_ user: String, before time: Date) { revocations[user] = time }
+    func revoked(_ user: String, before time: Date) {
+        revocations[user] = time
+        revocationEnds[user] = Date()
+    }
 
     /// An operator begins to revoke, and some workers may know of it before the operator knows that Redis does.
     func revokes(_ user: String, before time: Date) { lastRevocations[user] = time }
@@ -198,7 +203,9 @@ final class Oracle {
         Finding.require(session.end > Date(), "\(worker.name) vends credentials that have ended")
         if maker != worker.name { Trace.reached(.vendedOfAnother) }
         if Date().timeIntervalSince(start) > seconds { Trace.reached(.vendedFromCache) }
-        if let time = revocations[identity.sub] {
+        if let time = revocations[identity.sub], let end = revocationEnds[identity.sub],
+            Date().timeIntervalSince(end) > seconds
+        {
             Trace.reached(.vendedAfterRevocation)
             Finding.require(
                 identity.iat >= time.timeIntervalSince1970.rounded(.down),
