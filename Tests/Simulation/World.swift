@@ -51,6 +51,8 @@ final class World {
     private var alive: Set<String> = []
     /// Of all workers that there ever were.
     private(set) var names: [String] = []
+    /// Whether S3 refuses some requests, as by a policy of the bucket.
+    private(set) var storeDenies = false
     private let draw: Draw
     /// Of the fault that is under way.
     private var random: SeededGenerator
@@ -172,11 +174,13 @@ final class World {
             let share = Double.random(in: 0.05...0.6, using: &random)
             // Now and then all that is wrong is the bucket's policy.
             let isDenied = Int.random(in: 0..<4, using: &random) == 0
+            storeDenies = isDenied
             store.s3.mix(.init(share: share, seed: random.next(), faults: isDenied ? [.accessDenied] : Self.s3Faults))
             Trace.note("s3", "\(isDenied ? "refuses" : "fails") \(Int(share * 100)) % of its requests")
             Trace.reached(.storeFailed)
             await sleep(Double.random(in: 60...3600, using: &random))
             store.s3.clearFaults()
+            storeDenies = false
         case .partition:
             guard let worker = workers.randomElement(using: &random) else { return }
             separate(worker, from: [["sts"], ["s3"], redis.servers].randomElement(using: &random)!)
@@ -212,6 +216,7 @@ final class World {
         network.isCalm = true
         tokens.isDown = false
         store.s3.clearFaults()
+        storeDenies = false
         redis.calm()
         Trace.note("world", "is calm")
     }

@@ -148,6 +148,9 @@ final class Oracle {
             seconds <= 16,
             "\(worker.name): a response to \(request.target) comes after \(seconds) s, and its deadline is 15 s")
         Trace.reached("status \(response.status)")
+        if response.status == 500 {
+            Trace.note(worker.name, "500 to \(request.target): \(String(decoding: response.body, as: UTF8.self))")
+        }
         let path = request.target.split(separator: "?").first.map(String.init) ?? ""
         if response.status == 429 {
             let wait = response.fields["retry-after"] ?? "none"
