@@ -198,7 +198,8 @@ final class RedisServerConnection {
 
     private func send(_ value: Lua.Value) {
         let reply = Self.bytes(value)
-        lastReply = max(lastReply, VirtualTime.now + network.delay(0.2).nanoseconds)
+        // Timers of one instant run in any order.
+        lastReply = max(lastReply + 1, VirtualTime.now + network.delay(0.2).nanoseconds)
         EventPoller.shared.schedule(after: .nanoseconds(Int64(lastReply - VirtualTime.now))) { [weak self] in
             guard let self, !isOver, !isSilent else { return }
             _ = reply.withUnsafeBytes { cloakroom_send(self.socket, $0.baseAddress, $0.count) }

@@ -29,7 +29,8 @@ final class WorkerProcess {
         let transport = WorkerUpstreams(of: name, in: world)
         let keys = Credentials(
             accessKeyID: ObjectStore.worker.accessKeyID, secretAccessKey: Secret(ObjectStore.worker.secretAccessKey))
-        let log = Log(sink: nil, level: .error)
+        // With a trace, what it logs of failures as well.
+        let log = Log(sink: Trace.isShown ? try LineSink(path: nil) : nil, level: .warning)
         let redis = try settings.redis.client(log: log, intervals: Self.intervals(world))
         self.redis = redis
         let dependencies = ServiceDependencies(
