@@ -52,18 +52,12 @@ def _reported(failing):
         notes.append("simulation: sim_states_never_reached is missing: the report has no campaign (deploy/simulation --campaign).")
     models = report.get("models")
     if models:
-        values["sim_model_differences_unexplained"] = sum(each["unexplained"] for each in _each(models))
-        notes.append(f"simulation: {len(_each(models))} models compared with what they model, of commit "
-                     f"{report.get('commit', 'unknown')[:12]}.")
+        values["sim_model_differences_unexplained"] = sum(each["unexplained"] for each in models.values())
+        notes += [f"simulation: {name} and its model: {each['operations']} operations, {each['unexplained']} differences unexplained, "
+                  f"at commit {each['commit']}." for name, each in models.items()]
     else:
         notes.append("simulation: sim_model_differences_unexplained is missing: the report has no models.")
     return values, notes
-
-
-def _each(models):
-    """Of a list, or by name."""
-    every = models.values() if isinstance(models, dict) else models
-    return [each for each in every if isinstance(each, dict) and "unexplained" in each]
 
 
 def _run(folder, *options):

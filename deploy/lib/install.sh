@@ -126,6 +126,18 @@ build_sample() {
     [[ -n $CLOAKROOM_SAMPLE ]] || build_release cloakroom-sample CLOAKROOM_SAMPLE
 }
 
+# build_simulation: sets CLOAKROOM_SIMULATION to the release binary of the simulation, with what tests may see; of a folder of its own,
+# for other options would build the rest anew.
+build_simulation() {
+    need_packages liblua5.1-0
+    [[ -z ${CLOAKROOM_SIMULATION:-} ]] || return 0
+    need_packages libfcgi-dev libhiredis-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev
+    need_swift
+    local options=(--scratch-path .build/simulation -c release -Xswiftc -enable-testing --product simulation)
+    swift build "${options[@]}" >&2 || die "the build failed"
+    CLOAKROOM_SIMULATION=$(swift build "${options[@]}" --show-bin-path)/simulation
+}
+
 # build_release PRODUCT VARIABLE: sets the variable to the product's path, built if anything changed; all with the same
 # options, or each would make the others build anew.
 build_release() {

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomServer
 
 /// What a Redis server keeps, and what our commands and scripts do with it.
 ///
@@ -108,7 +109,10 @@ final class RedisData {
         case "HGET": return try hash(arguments[0])[arguments[1]].map { .text($0) } ?? .null
         case "HMGET":
             let kept = try hash(arguments[0])
-            let fields = Plant.current == .recordsAreForgotten ? [:] : past(arguments[0]) ?? kept
+            // A worker's request alone: the operator reads what was changed, and would try again.
+            let isOfWorker = arguments.count > UserRecord.requestFields.count
+            let planted = Plant.current == .recordsAreForgotten ? [:] : past(arguments[0])
+            let fields = isOfWorker ? planted ?? kept : kept
             return .array(arguments.dropFirst().map { fields[$0].map { .text($0) } ?? .null })
         case "HSET": return try setFields(arguments)
         case "HDEL": return try removeFields(arguments)
