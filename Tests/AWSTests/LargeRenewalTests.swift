@@ -195,6 +195,29 @@ struct LargeRenewalTests {
         #expect(sent.withLock { $0 } == [field])
     }
 
+    /// As Ceph does.
+    @Test(arguments: [true, false])
+    func `puts back the tags that a store dropped of a multipart upload`(saysSo: Bool) async throws {
+        let set = "<TagSet><Tag><Key>team</Key><Value>a b</Value></Tag></TagSet>"
+        let (isMade, restored) = (Mutex(false), Mutex<[String]>([]))
+        let (outcome, operations) = try await renew { request in
+            switch request.operation {
+            case "get_object_tagging":
+                return .xml(200, "<Tagging>\(isMade.withLock { $0 } ? "<TagSet/>" : set)</Tagging>")
+            case "complete_multipart_upload":
+                isMade.withLock { $0 = true }
+                return saysSo ? nil : .s3Error(500, "InternalError")
+            case "put_object_tagging":
+                restored.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
+                return UpstreamResponse(status: 200)
+            default: return nil
+            }
+        }
+        #expect(saysSo == (outcome == Self.renewed))
+        #expect(operations["get_object_tagging"] == 2 && operations["put_object_tagging"] == 1)
+        #expect(restored.withLock { $0.count == 1 && $0[0].contains(set) })
+    }
+
     @Test func `copies nothing whose tags it may not read`() async throws {
         let (outcome, operations) = try await renew { request in
             request.operation == "get_object_tagging" ? .s3Error(403, "AccessDenied") : nil

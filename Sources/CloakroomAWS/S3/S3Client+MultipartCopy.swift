@@ -61,7 +61,8 @@ extension S3Client {
 
     /// Copies an object onto itself with a multipart copy.
     ///
-    /// Tags are read and sent again; the upload is given up when a part fails.
+    /// Tags are read and sent again, and looked for in the end: some stores (Ceph) drop those of a multipart upload. The upload is
+    /// given up when a part fails.
     /// - Returns: `nil` when it is no longer the object that was looked at.
     private func copyMultipart(
         _ stored: StoredObject, _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
@@ -74,9 +75,8 @@ extension S3Client {
         fields.add(attributes)
         fields.add("x-amz-storage-class", storageClass(of: stored))
         if let acl = settings.acl { fields.add("x-amz-acl", acl) }
-        if let tagging = try await taggingField(object, deadline: deadline, counts: &counts) {
-            fields.add("x-amz-tagging", tagging)
-        }
+        let tags = try await tagsToKeep(of: object, deadline: deadline, counts: &counts)
+        if !tags.isEmpty { fields.add("x-amz-tagging", Self.taggingField(tags)) }
         let upload = try await beginUpload(object, fields, deadline: deadline, counts: &counts)
         let parts: [UploadedPart]?
         do {
@@ -91,7 +91,18 @@ extension S3Client {
             startAbort(upload, of: object)
             return nil
         }
-        return try await complete(upload, parts, of: stored, object, deadline: deadline, counts: &counts)
+        let attempts = counts.attempts
+        let outcome: Renewal.Outcome?
+        do {
+            outcome = try await complete(upload, parts, of: stored, object, deadline: deadline, counts: &counts)
+        } catch {
+            await restoreTags(tags, on: object, after: error, since: attempts, isSingle: false, deadline, &counts)
+            throw error
+        }
+        if case .renewed = outcome, !tags.isEmpty {
+            _ = try await restoreTags(tags, on: object, isSingle: false, deadline, &counts)
+        }
+        return outcome
     }
 
     /// - Returns: `nil` when it is no longer the object that was looked at.

@@ -80,64 +80,76 @@ extension S3Client {
         do {
             response = try await copy(request, object, deadline: deadline, counts: &counts)
         } catch {
-            // It may have been made, by this attempt or by an earlier one, and the response was lost.
-            let isUncertain = [.transient, .cancelled].contains(error.kind) || counts.attempts > attempts + 1
-            if isUncertain, !before.isEmpty {
-                if error.kind == .cancelled {
-                    await runtime.spawn { await self.restoreTagsIfLost(before, on: object, deadline) }.value
-                } else {
-                    _ = try? await restoreTags(before, on: object, deadline, &counts)
-                }
-            }
+            await restoreTags(before, on: object, after: error, since: attempts, isSingle: true, deadline, &counts)
             throw error
         }
-        if case .copied = response, !before.isEmpty, try await !restoreTags(before, on: object, deadline, &counts),
-            tagPreservation == .unknown
+        if case .copied = response, !before.isEmpty,
+            try await !restoreTags(before, on: object, isSingle: true, deadline, &counts), tagPreservation == .unknown
         {
             tagPreservation = .kept
         }
         return response
     }
 
+    /// After an error with which a copy may have been made all the same, by the last attempt or by an earlier one, and the
+    /// response was lost.
+    ///
+    /// - Parameters:
+    ///   - attempts: how many there were before those of the copy.
+    ///   - isSingle: of a copy by one request: others like it are made no more where the tags were lost.
+    func restoreTags(
+        _ tags: [String: String], on object: ObjectAddress, after error: AWSError, since attempts: Int, isSingle: Bool,
+        _ deadline: ContinuousClock.Instant, _ counts: inout AttemptCounts
+    ) async {
+        let isUncertain = [.transient, .cancelled].contains(error.kind) || counts.attempts > attempts + 1
+        guard isUncertain, !tags.isEmpty else { return }
+        if error.kind == .cancelled {
+            await runtime.spawn { await self.restoreTagsIfLost(tags, on: object, isSingle: isSingle, deadline) }.value
+        } else {
+            _ = try? await restoreTags(tags, on: object, isSingle: isSingle, deadline, &counts)
+        }
+    }
+
+    /// For a task of its own: nothing is sent in one that is cancelled.
+    private func restoreTagsIfLost(
+        _ tags: [String: String], on object: ObjectAddress, isSingle: Bool, _ deadline: ContinuousClock.Instant
+    ) async {
+        var counts = AttemptCounts()
+        _ = try? await restoreTags(tags, on: object, isSingle: isSingle, deadline, &counts)
+    }
+
     /// Puts tags back where a copy has lost them. This may outlast the deadline: the tags are stored nowhere else.
     ///
     /// - Returns: whether they were lost.
-    private func restoreTags(
-        _ tags: [String: String], on object: ObjectAddress, _ deadline: ContinuousClock.Instant,
+    func restoreTags(
+        _ tags: [String: String], on object: ObjectAddress, isSingle: Bool, _ deadline: ContinuousClock.Instant,
         _ counts: inout AttemptCounts
     ) async throws(AWSError) -> Bool {
         let deadline = max(deadline, runtime.now() + Self.tagRestoreTimeout)
         // Other tags than before are from a concurrent write.
         guard try await self.tags(of: object, deadline: deadline, counts: &counts).isEmpty else { return false }
-        tagPreservation = .lost
+        if isSingle { tagPreservation = .lost }
         try await put(tags, on: object, deadline: deadline, counts: &counts)
         return true
     }
 
-    /// For a task of its own: nothing is sent in one that is cancelled.
-    private func restoreTagsIfLost(
-        _ tags: [String: String], on object: ObjectAddress, _ deadline: ContinuousClock.Instant
-    ) async {
-        var counts = AttemptCounts()
-        _ = try? await restoreTags(tags, on: object, deadline, &counts)
-    }
-
-    /// The value of `x-amz-tagging` for an object made anew; `nil` without tags.
+    /// Those of an object that is to be made anew; empty in a store without tags.
     ///
     /// - Throws: ``AWSError`` also when we may not read them: then we do not know what would be lost.
-    func taggingField(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
-    ) async throws(AWSError) -> String? {
-        let tags: [String: String]
+    func tagsToKeep(
+        of object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> [String: String] {
         do {
-            tags = try await self.tags(of: object, deadline: deadline, counts: &counts)
+            return try await tags(of: object, deadline: deadline, counts: &counts)
         } catch {
-            // A store without tags.
             guard error.status == 501 else { throw error }
-            return nil
+            return [:]
         }
-        guard !tags.isEmpty else { return nil }
-        return tags.sorted { $0.key < $1.key }
+    }
+
+    /// The value of `x-amz-tagging`.
+    static func taggingField(_ tags: [String: String]) -> String {
+        tags.sorted { $0.key < $1.key }
             .map { "\(PercentEncoding.encode($0.key))=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
     }
 }
