@@ -32,7 +32,11 @@ struct SlotMap: Sendable, Equatable {
         guard !primaries.isEmpty, primaries.count <= Int(Int16.max) else { return nil }
         let numbers = Dictionary(uniqueKeysWithValues: primaries.enumerated().map { ($1, Int16($0)) })
         var owners = [Int16](repeating: -1, count: HashSlot.count)
-        for (slots, address) in parts { for slot in slots { owners[slot] = numbers[address] ?? -1 } }
+        for (slots, address) in parts {
+            // Looked up for a range, not for each of its slots: all nodes are read again and again while something fails.
+            let number = numbers[address] ?? -1
+            for slot in slots { owners[slot] = number }
+        }
         self.primaries = primaries
         self.owners = owners
         isWhole = !owners.contains(-1)
