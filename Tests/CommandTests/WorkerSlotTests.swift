@@ -174,12 +174,14 @@ private final class SlotBench {
     private var script: String { folder["script"] }
     var socket: String { folder["w.sock"] }
 
+    /// Binds its temporary socket, and is written down as started.
+    private static let starts = #": > "$socket.$$"; echo $$ >> "$socket.started"; "#
     /// Ends with the lifeline, at the latest.
-    private static let waits = #"echo $$ >> "$socket.started"; exec cat <&3 >&2"#
-    /// Binds its temporary socket, and counts a beat.
-    static let comesUp = #": > "$socket.$$"; printf '\1\0\0\0\0\0\0\0' >&4; "# + waits
-    /// Binds its temporary socket, and leaves only when it is killed.
-    static let neverComesUp = #"trap '' TERM; : > "$socket.$$"; "# + waits
+    private static let waits = "exec cat <&3 >&2"
+    /// Counts a beat: up only when it is written down.
+    static let comesUp = starts + #"printf '\1\0\0\0\0\0\0\0' >&4; "# + waits
+    /// Leaves only when it is killed.
+    static let neverComesUp = "trap '' TERM; " + starts + waits
 
     init(_ script: String) throws {
         folder = try TemporaryFolder()
