@@ -1,4 +1,5 @@
 import CloakroomKitTestSupport
+import Foundation
 
 /// What a seed may let go wrong. Each kind draws from a generator of its own, so that leaving one out moves no other.
 enum Fault: String, CaseIterable, Sendable {
@@ -16,6 +17,13 @@ enum Fault: String, CaseIterable, Sendable {
     nonisolated(unsafe) static var leftOut: Set<String> = []
 
     var isLeftOut: Bool { Self.leftOut.contains(rawValue) }
+}
+
+extension SeededGenerator {
+    /// How long a fault lasts: between any two powers of ten as often, so that most are short, and some are not.
+    mutating func seconds(in range: ClosedRange<Double>) -> Double {
+        exp(Double.random(in: log(range.lowerBound)...log(range.upperBound), using: &self))
+    }
 }
 
 /// What a seed decides, part by part: what one part draws moves nothing of another's.

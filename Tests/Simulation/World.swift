@@ -68,7 +68,7 @@ final class World {
             lifetimeSeconds: [900, 3600, 3600, 43_200].randomElement(using: &random)!,
             retentionDays: [30, 30, 30, 25].randomElement(using: &random)!,
             sharesCredentials: Bool.random(using: &random),
-            cachesCredentials: Int.random(in: 0..<5, using: &random) > 0,
+            cachesCredentials: Int.random(in: 0..<3, using: &random) > 0,
             redis: Plant.current == .staleMasterIsTrusted
                 ? .sentinel : RedisKind.allCases[Int(seed % UInt64(RedisKind.allCases.count))])
         network = Network(draw)
@@ -165,10 +165,11 @@ final class World {
             tokens.isDown = true
             Trace.note("sts", "is down")
             Trace.reached(.tokensDown)
-            if let device = devices.randomElement(using: &random), Bool.random(using: &random) {
+            // A breaker opens after twenty calls in a row.
+            for device in devices.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random)) {
                 LoopActor.spawn { await device.crashAgainAndAgain() }
             }
-            await sleep(Double.random(in: 10...1200, using: &random))
+            await sleep(random.seconds(in: 10...1200))
             tokens.isDown = false
         case .s3Failures:
             let share = Double.random(in: 0.05...0.6, using: &random)
@@ -178,7 +179,7 @@ final class World {
             store.s3.mix(.init(share: share, seed: random.next(), faults: isDenied ? [.accessDenied] : Self.s3Faults))
             Trace.note("s3", "\(isDenied ? "refuses" : "fails") \(Int(share * 100)) % of its requests")
             Trace.reached(.storeFailed)
-            await sleep(Double.random(in: 60...3600, using: &random))
+            await sleep(random.seconds(in: 60...3600))
             store.s3.clearFaults()
             storeDenies = false
         case .partition:
@@ -205,7 +206,7 @@ final class World {
     }
 
     private func separate(_ worker: WorkerProcess, from others: [String]) {
-        let seconds = Double.random(in: 5...600, using: &random)
+        let seconds = random.seconds(in: 5...600)
         for other in others { network.separate(worker.name, other, for: seconds) }
     }
 

@@ -139,7 +139,7 @@ final class ClusterRedis: RedisDeployment {
         nodes[place].crash()
         Trace.reached(isPrimary ? "a master crashed" : "a replica crashed")
         mind()
-        await pause(Double.random(in: 0.2...200, using: &random))
+        await pause(random.seconds(in: 0.2...200))
         let losesData = Int.random(in: 0..<4, using: &random) == 0
         if losesData, map.primaries.contains(place) {
             oracle.dataWasLost()
@@ -151,7 +151,7 @@ final class ClusterRedis: RedisDeployment {
 
     /// From all other nodes; some clients still reach it.
     private func separate(_ place: Int) async {
-        let seconds = Double.random(in: 1...60, using: &random)
+        let seconds = random.seconds(in: 1...60)
         for other in nodes.indices where other != place {
             ports.network.separate(nodes[place].name, nodes[other].name, for: seconds)
         }
@@ -190,7 +190,7 @@ final class ClusterRedis: RedisDeployment {
                 .sorted { $0.lexicographicallyPrecedes($1) }
             // Some stay for a while, so that requests come for both kinds.
             for key in keys where round == 9 || Bool.random(using: &random) { nodes[from].migrate(key, to: nodes[to]) }
-            if round < 9 { await front(within: Double.random(in: 1...200, using: &random)) }
+            if round < 9 { await front(within: random.seconds(in: 1...200)) }
         }
         migration = nil
         map.move(slots, to: target)

@@ -65,7 +65,7 @@ final class SingleRedis: RedisDeployment, RedisEndpoint {
             data.flush()
             oracle.dataWasLost()
         }
-        let seconds = Double.random(in: losesData ? 0...5 : 1...300, using: &random)
+        let seconds = random.seconds(in: losesData ? 0.01...5 : 1...300)
         try? await LoopActor.sleep(for: .milliseconds(Int(seconds * 1000)))
         start()
     }

@@ -60,8 +60,8 @@ final class SentinelRedis: RedisDeployment {
 
     func strike() async {
         switch Int.random(in: 0..<8, using: &random) {
-        case 0, 1: await crash(master, for: Double.random(in: 0.2...200, using: &random))
-        case 2: await crash(nodes.randomElement(using: &random)!, for: Double.random(in: 0.2...200, using: &random))
+        case 0, 1: await crash(master, for: random.seconds(in: 0.2...200))
+        case 2: await crash(nodes.randomElement(using: &random)!, for: random.seconds(in: 0.2...200))
         case 3, 4: await separateMaster()
         case 5:
             Trace.note("sentinels", "are told to fail over")
@@ -89,7 +89,7 @@ final class SentinelRedis: RedisDeployment {
 
     /// From its replicas and from the sentinels; some clients still reach it.
     private func separateMaster() async {
-        let (lost, seconds) = (master, Double.random(in: 1...60, using: &random))
+        let (lost, seconds) = (master, random.seconds(in: 1...60))
         for name in (nodes.filter { $0 !== lost }.map(\.name) + sentinels.map(\.name)) {
             ports.network.separate(lost.name, name, for: seconds)
         }
@@ -101,7 +101,7 @@ final class SentinelRedis: RedisDeployment {
 
     private func separateReplica() async {
         guard let replica = nodes.filter({ $0 !== master }).randomElement(using: &random) else { return }
-        ports.network.separate(replica.name, master.name, for: Double.random(in: 1...120, using: &random))
+        ports.network.separate(replica.name, master.name, for: random.seconds(in: 1...120))
         Trace.reached("a replica was cut off")
     }
 
@@ -117,8 +117,8 @@ final class SentinelRedis: RedisDeployment {
             Trace.note(sentinel.name, "hears nothing of the others")
         }
         Trace.reached("a sentinel was stale or down")
-        await crash(master, for: Double.random(in: 2...100, using: &random))
-        await pause(Double.random(in: 1...300, using: &random))
+        await crash(master, for: random.seconds(in: 2...100))
+        await pause(random.seconds(in: 1...300))
         sentinel.isUp = true
         sentinel.isStale = false
         sentinel.learn(master, epoch)
