@@ -295,10 +295,11 @@ let package = Package(
         .executableTarget(
             name: "CloakroomSimulation",
             dependencies: [
-                "CloakroomAWS", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto", "CloakroomFastCGI",
-                "CloakroomHTTP", "CloakroomJOSE", "CloakroomJSON", "CloakroomKit", "CloakroomKitTesting",
-                "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations", "CloakroomRedis",
-                "CloakroomScriptedS3", "CloakroomServer", "CloakroomSimulationSystem", "CloakroomWire",
+                "CloakroomAWS", "CloakroomCHiredis", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto",
+                "CloakroomFastCGI", "CloakroomHTTP", "CloakroomJOSE", "CloakroomJSON", "CloakroomKit",
+                "CloakroomKitTesting", "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations",
+                "CloakroomRedis", "CloakroomScriptedS3", "CloakroomServer", "CloakroomSimulationSystem",
+                "CloakroomWire",
             ],
             path: "Tests/Simulation",
             exclude: ["Comparison/differences.json", "planted.txt", "regressions.txt", "report.json"],
@@ -309,8 +310,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "FastCGITests",
-            dependencies: ["CloakroomFastCGI", "CloakroomHTTP", "CloakroomLoop", "CloakroomTestSupport"],
-            swiftSettings: swiftSettings),
+            dependencies: [
+                "CloakroomConnections", "CloakroomFastCGI", "CloakroomHTTP", "CloakroomLoop", "CloakroomTestSupport",
+            ], swiftSettings: swiftSettings),
         .testTarget(
             name: "AdapterTests",
             dependencies: [

@@ -199,7 +199,8 @@ struct LargeRenewalTests {
     @Test(arguments: [true, false])
     func `puts back the tags that a store dropped of a multipart upload`(saysSo: Bool) async throws {
         let set = "<TagSet><Tag><Key>team</Key><Value>a b</Value></Tag></TagSet>"
-        let (isMade, restored) = (Mutex(false), Mutex<[String]>([]))
+        let isMade = Mutex(false)
+        let restored = Mutex<[String]>([])
         let (outcome, operations) = try await renew { request in
             switch request.operation {
             case "get_object_tagging":

@@ -8,7 +8,7 @@ mkdir -p "$state/logs" "$state/pids" "$state/secrets"
 . deploy/lib/processes.sh
 . deploy/lib/ports.sh
 . deploy/lib/sockets.sh
-trap end_comparison EXIT
+trap tidy_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
@@ -43,7 +43,7 @@ misused() {
     exit 2
 }
 
-end_comparison() {
+tidy_up() {
     set +e
     stop_started
     ! declare -F forget_seaweedfs >/dev/null || forget_seaweedfs
