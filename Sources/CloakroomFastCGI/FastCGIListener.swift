@@ -33,7 +33,7 @@ package final class FastCGIListener {
     private var watch: EventPoller.Watch?
     private var connections: [ObjectIdentifier: FastCGIConnection] = [:]
     private var answering = 0
-    /// Whether a timer looks at the connections' deadlines: an idle worker has none, and is not woken.
+    /// Whether a timer looks at the connections' deadlines: without one the worker is not woken for them.
     package private(set) var watchesDeadlines = false
     private var drained: CheckedContinuation<Void, Never>?
 
