@@ -13,6 +13,7 @@ extension EndToEnd {
                 $0["web.companion"] = true
                 $0["uploads.idKeys"] = [["env": "TEST_TOKEN_SECRET"]]
                 $0["uploads.keyPrefix"] = "assets/"
+                $0["events.stream"] = "events"
             }
             options.nginxFiles = { ["cors.conf": try Command(["nginx-cors", $0.settingsFile]).text] }
             return options
@@ -95,6 +96,8 @@ extension EndToEnd {
                     #expect(done.status == 200 && done["key"] == key, "\(done.told)")
                     #expect(done["location"]?.hasSuffix(key) == true)
                 }
+                let events = try stack.redis?.command("XRANGE cloakroom:{events} - +").joined(separator: " ") ?? ""
+                #expect(events.contains("upload.completed") && events.contains(key), "\(events)")
                 let stored = try EndToEnd.s3().head(key)
                 #expect(
                     stored.fields["content-length"] == "\((5 << 20) + 3)" && stored.fields["x-amz-meta-name"] == "a.mp4"
@@ -105,6 +108,41 @@ extension EndToEnd {
                 #expect(try Self.ask(stack, "GET", "\(other)?\(otherQuery)", token: token).status == 404)
                 let access = RunFolder.text(of: "\(stack.folder)/nginx/access.log")
                 #expect(access.contains(#""path":"/companion/s3/multipart/{id}/complete""#) && !access.contains(upload))
+            }
+        }
+
+        @Test func `an upload that S3 does not complete counts no bytes`() throws {
+            var options = Self.options
+            options.workers = 1
+            options.settings = { [settings = options.settings] in
+                settings(&$0)
+                $0["uploads.assumedBytes"] = 1000
+                $0["limits.uploadBytes.bytes"] = 2_000_000
+            }
+            try Stack.run("companion-refused", options) { stack in
+                let token = Tokens.fresh()
+                let begun = try Self.ask(
+                    stack, "POST", "multipart", token: token, json: #"{"type":"video/mp4","metadata":{}}"#)
+                let upload = "multipart/\(try #require(begun["uploadId"]))"
+                let query = "key=\(try #require(begun["key"]).replacing("/", with: "%2F"))"
+                // S3 wants 5 MiB of all parts but the last.
+                let signed = try Self.ask(stack, "GET", "\(upload)/batch?partNumbers=1,2&\(query)", token: token)
+                let urls = try #require(signed.json["presignedUrls"] as? [String: String])
+                for url in urls.values { Secrets.keep(Presigned.signature(url)) }
+                let tags = try (1...2).map { number in
+                    let sent = try Curl.run(
+                        "PUT", try #require(urls["\(number)"]), body: String(repeating: "x", count: 300_000))
+                    return try #require(sent.fields["etag"])
+                }
+                let named = zip(1..., tags).map { #"{"PartNumber":\#($0),"ETag":\#(Self.quoted($1))}"# }
+                for _ in 0..<4 {
+                    let refused = try Self.ask(
+                        stack, "POST", "\(upload)/complete?\(query)", token: token,
+                        json: #"{"parts":[\#(named.joined(separator: ","))]}"#)
+                    #expect(refused.status == 409 && refused["reason"] == "parts_refused", "\(refused.told)")
+                }
+                let listed = try Self.ask(stack, "GET", "\(upload)?\(query)", token: token)
+                #expect(listed.fields["ratelimit"]?.contains(#""uploadBytes";r=1999000;"#) == true, "\(listed.fields)")
             }
         }
 

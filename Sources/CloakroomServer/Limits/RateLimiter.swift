@@ -32,6 +32,12 @@ package final class RateLimiter {
         return await count(request)
     }
 
+    /// Gives back what ``count(_:for:by:)`` has counted in Redis, where nothing came of it.
+    func refund(_ cost: RateLimitCost, for subject: Subject, _ decision: RateLimitDecision, by terms: RateLimitPolicy) {
+        guard decision.verdict == .allowed else { return }
+        refund(.all, of: request(cost, subject, expecting: terms, readsRecord: false), by: terms)
+    }
+
     private func count(_ request: RateLimitRequest) async -> RateLimitDecision {
         do throws(RedisError) {
             let count = try await withCheckedContinuation { continuation in

@@ -83,19 +83,30 @@ extension CloakroomService {
                 return .answered(RouteResponse(.malformedBody))
             }
             var permit: LimitPermit?
-            let outcome = try await uploads.complete(ticket, asked.parts) { bytes in
-                let late = self.permit(.upload(bytes: bytes), subject, entitlement)
-                permit = late
-                return await late.isGranted()
-            }
-            let answer: RouteResponse =
-                switch outcome {
-                case .completed(let body): .json(body.encoded)
-                case .incomplete(let fault): .incomplete(fault)
-                case .notAdmitted: permit?.refusal ?? .noSuchUpload
-                case .gone: .noSuchUpload
+            let outcome: CompanionUploads.Outcome
+            do throws(AWSError) {
+                outcome = try await uploads.complete(ticket, asked.parts) { bytes in
+                    let late = self.permit(.upload(bytes: bytes), subject, entitlement)
+                    permit = late
+                    return await late.isGranted()
                 }
-            return .answered(answer)
+            } catch {
+                permit?.giveBack()
+                throw error
+            }
+            switch outcome {
+            case .completed(let body):
+                var answer = RouteResponse.json(body.encoded)
+                answer.event = .uploadCompleted(objectKey: body.key)
+                return .answered(answer)
+            case .incomplete(let fault):
+                permit?.giveBack()
+                return .answered(.incomplete(fault))
+            case .notAdmitted: return .answered(permit?.refusal ?? .noSuchUpload)
+            case .gone:
+                permit?.giveBack()
+                return .answered(.noSuchUpload)
+            }
         }
     }
 

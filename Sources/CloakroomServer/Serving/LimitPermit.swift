@@ -36,6 +36,12 @@ final class LimitPermit {
         return decision.isAllowed
     }
 
+    /// Counts it no more, where nothing came of what it was for.
+    func giveBack() {
+        guard let limited else { return }
+        limiter.refund(cost, for: subject, limited.decision, by: terms)
+    }
+
     /// What a response tells of it where it was granted.
     var granted: RouteResponse.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
 
