@@ -35,8 +35,10 @@ package struct CompanionUploadRequest: WireEncodable {
         writer.beginObject()
         if let filename { writer.member("filename", filename) }
         if let type { writer.member("type", type) }
-        writer.plainName("metadata")
-        writer.object(metadata)
+        if !metadata.isEmpty {
+            writer.plainName("metadata")
+            writer.object(metadata)
+        }
         writer.endObject()
     }
 }

@@ -116,7 +116,7 @@ private let bodies: [String: [[UInt8]]] = [
     "CompanionForm": forms(CompanionFormBody(url: url, fields: ["key": key], expires: 900)),
     "CompanionUploadRequest": forms(
         CompanionUploadRequest(filename: "a.jpg", type: "image/jpeg", metadata: ["name": "a.jpg"]),
-        CompanionUploadRequest(filename: nil, type: nil)),
+        CompanionUploadRequest(filename: nil, type: "image/jpeg")),
     "CompanionUpload": forms(CompanionUploadBody(key: key, uploadId: "i", bucket: "photos")),
     "CompanionParts": forms(CompanionPartsBody(parts: [.init(number: 1, entityTag: "e", byteCount: 7)])),
     "CompanionPartUrl": forms(CompanionPartURLBody(url: url, expires: 900)),
