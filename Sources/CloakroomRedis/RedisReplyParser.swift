@@ -149,7 +149,10 @@ private struct ParsedReplies {
         unsafe objectFunctions.createArray = { task, count in
             // Maps, sets and pushes of RESP3 are no replies to our commands.
             guard unsafe task!.pointee.type == REDIS_REPLY_ARRAY else { return nil }
-            return unsafe ParsedReplies.put(task) { unsafe $0.add(.array(Int(count)), task) }
+            return unsafe ParsedReplies.put(task) { parsed in
+                // hiredis 0.14 stops at 2³¹ by itself, later ones at 2³².
+                unsafe Int(count) <= parsed.limits.values && parsed.add(.array(Int(count)), task)
+            }
         }
         unsafe objectFunctions.createInteger = { task, number in
             unsafe ParsedReplies.put(task) { unsafe $0.add(.integer(Int(number)), task) }

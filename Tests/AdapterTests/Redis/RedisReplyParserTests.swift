@@ -46,7 +46,8 @@ struct RedisReplyParserTests {
     }
 
     @Test(arguments: [
-        "*2147483648\r\n", "*-2\r\n", "$-2\r\n", ":9223372036854775808\r\n", ",1.5\r\n", "#t\r\n", "%1\r\n",
+        "*2147483648\r\n", "*1048577\r\n", "*-2\r\n", "$-2\r\n", ":9223372036854775808\r\n", ",1.5\r\n", "#t\r\n",
+        "%1\r\n",
         "*1\r\n,1.5\r\n", "*2\r\n:1\r\n#t\r\n", "~1\r\n:1\r\n", ">1\r\n:1\r\n", "(12\r\n", "=7\r\ntxt:abc\r\n",
     ])
     func `what is no RESP2 is garbage`(text: String) {
