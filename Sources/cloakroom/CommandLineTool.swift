@@ -56,7 +56,15 @@ enum CommandLineTool {
         let see = "cloakroom \(command.helpName) --help"
         let options: Options
         do { options = try Options(arguments, of: command.syntax) } catch { return Output.usage("\(error)", see: see) }
-        if options.wantsHelp { return Output.print(command.help) }
+        if options.wantsHelp {
+            let status = Output.print(command.help)
+            // A script that passes on an id such as -h would take it for done.
+            return options.operands.isEmpty
+                ? status
+                : Output.usage(
+                    "nothing was done but to show help; what begins with a hyphen and is no option stands behind --",
+                    see: see)
+        }
         do throws(EarlyExit) { return try command.run(options) } catch {
             switch error {
             case .usage(let text): return Output.usage(text, see: see)

@@ -93,6 +93,7 @@ extension EndToEnd {
                     $0["vending.credentialCache.shared"] = ["enabled": true, "keys": [["env": "TEST_TOKEN_SECRET"]]]
                     $0["audit"] = ["stream": "audit"]
                     $0["limits.upload.requests"] = 2
+                    $0["vending.sharing"] = true
                 },
                 prepare: { stack in
                     let file = "\(stack.folder)/redis-password"
@@ -120,13 +121,19 @@ extension EndToEnd {
                 #expect(try redis.command("ACL WHOAMI") == ["default"])
 
                 #expect(try redis.command(commands) == ["OK"])
+                let shared = ["u_acl", "--with", "u_friend", "--prefix", "photos/u_acl/a/"]
                 for words in [
+                    ["user", "share"] + shared + ["--until", "+1d"], ["user", "shares", "u_friend"],
+                    ["user", "unshare"] + shared, ["user", "share"] + shared + ["--until", "+1d"],
+                    ["user", "revoke", "u_friend", "--keep-enabled"],
+                    ["user", "share"] + shared + ["--until", "+1d"],
                     ["user", "disable", "u_acl"], ["user", "get", "u_acl"], ["user", "list"],
                     ["user", "delete", "u_acl"],
                     ["audit", "verify", "--stream", "audit"],
                     ["doctor", "--only", "redis", "--settings"],
                 ] {
                     let run = try Command(words + [stack.settingsFile])
+                    if words[0] == "user" { #expect(run.status == 0, "\(words): \(run.text)") }
                     #expect(run.text.contains("NOPERM") == false && run.text.contains("noperm") == false, "\(run.text)")
                 }
                 #expect(try redis.command("ACL LOG") == [])

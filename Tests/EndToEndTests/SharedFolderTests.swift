@@ -114,7 +114,21 @@ extension EndToEnd {
                     _ = try user(stack, "share", "uw_1", "--with", "uw_2", "--prefix", prefix, "--until", "+1h")
                 }
                 let told = try user(stack, "unshare", "uw_1", "--with", "uw_2", "--prefix", "photos/uw_1/x/")
-                #expect(told.contains("uw_2 reads it all the same, below photos/uw_1/"), "\(told)")
+                let above =
+                    "uw_2 reads it all the same, below photos/uw_1/, until: cloakroom user unshare uw_1 --with uw_2"
+                #expect(told.contains(above), "\(told)")
+                // The same where nothing is left to unshare, and of what lies within what was never shared.
+                let words = ["user", "unshare", "uw_1", "--with", "uw_2", "--prefix"]
+                let again = try Command(words + ["photos/uw_1/x/", stack.settingsFile])
+                #expect(again.status == 1 && again.text.contains(above), "\(again.text)")
+                let whole = try Command(words + ["photos/", stack.settingsFile])
+                #expect(
+                    whole.status == 1 && whole.text.contains("uw_2 reads photos/uw_1/ all the same"), "\(whole.text)")
+                // Whatever a revocation ends is listed: others' as well.
+                let revoke = try user(stack, "revoke", "uw_2", "--keep-enabled")
+                #expect(revoke.contains("ended: uw_1 shared photos/uw_1/ with uw_2 until 2"), "\(revoke)")
+                _ = try user(
+                    stack, "share", "uw_1", "--with", "uw_2", "--prefix", "photos/uw_1/", "--until", "+1h")
                 #expect(try user(stack, "unshare", "uw_1", "--with", "uw_2").contains("all the same") == false)
             }
         }
@@ -168,7 +182,7 @@ extension EndToEnd {
             ["share", "u_1", "--with", "u/2", "--prefix", "photos/u_1/", "--until", "+1h"],
             ["share", "u_1", "--prefix", "photos/u_1/", "--until", "+1h"],
             ["share", "u_1", "--with", "u_2", "--prefix", "photos/u_1/*", "--until", "+1h"],
-            ["unshare", "u_1"], ["shares"],
+            ["unshare", "u_1"], ["shares"], ["disable", "-h"], ["revoke", "--he"],
         ])
         func `a command line that cannot be meant changes nothing`(words: [String]) throws {
             let folder = try RunFolder.make("share-usage")

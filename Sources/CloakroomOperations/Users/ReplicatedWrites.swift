@@ -2,15 +2,17 @@ import CloakroomLoop
 import CloakroomRedis
 import CloakroomServer
 
-/// Sends calls that change records, each with a `WAIT` for a second at most behind it.
+/// Sends calls that change records, with a `WAIT` for a second at most behind each, or behind all.
 ///
-/// Both are one request on one connection, so that the replicas are those of the server that took the call.
+/// A call and its `WAIT` are one request on one connection, so that the replicas are those of the server that took the call.
 @LoopActor
 final class ReplicatedWrites {
     private let redis: any RedisClient
     private let hasFailover: Bool
     /// Of the call that is on the fewest replicas; `nil` for a single server without any, and before the first call.
     private(set) var replication: RecordReplication?
+    /// Of calls that were sent without a `WAIT`.
+    private var keys: Set<String> = []
 
     /// - Parameter hasFailover: whether a replica may take the master's place: Sentinel or a cluster.
     init(_ redis: any RedisClient, hasFailover: Bool) {
@@ -20,6 +22,7 @@ final class ReplicatedWrites {
 
     /// - Throws: when the call was not run, or that is not known.
     func send(_ call: RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply {
+        keys.remove(key)
         let count: Int
         do throws(RedisError) { count = try await replicaCount(key) } catch {
             let reply = try await redis.run(call)
@@ -45,6 +48,34 @@ final class ReplicatedWrites {
             return reply
         }
     }
+
+    /// Sends a call whose replicas ``waitForReplicas()`` waits for.
+    func sendAhead(_ call: RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply {
+        keys.insert(key)
+        return try await redis.run(call)
+    }
+
+    /// Waits for what was sent ahead, key by key, until one of them is not on all replicas: a server whose replicas are late
+    /// would take a second for each.
+    func waitForReplicas() async {
+        for key in keys.sorted() {
+            do throws(RedisError) { _ = try await send(Self.touchScript.call(keys: [key], arguments: []), key) } catch {
+                note(.unknown(error))
+            }
+            if let replication, replication.lacking > 0 { break }
+        }
+        keys = []
+    }
+
+    /// Writes what is there. `WAIT` looks at what its own connection has written last, and a server's replicas have all that
+    /// was written before (redis.io, WAIT).
+    private static let touchScript = RedisScript(
+        text: """
+            local values = redis.call('HMGET', KEYS[1], 'sharesRevision', 'updated')
+            if values[1] then redis.call('HSET', KEYS[1], 'sharesRevision', values[1])
+            elseif values[2] then redis.call('HSET', KEYS[1], 'updated', values[2]) end
+            return 1
+            """)
 
     private static func replication(_ cursor: inout RedisReplyCursor, of count: Int) -> RecordReplication {
         if let refusal = cursor.refusal { return .unknown(refusal) }

@@ -43,20 +43,20 @@ extension UserRecords {
 
     /// Deletes a record, and ends all that the user shares and all that is shared with them.
     ///
-    /// - Returns: whether there was anything to delete.
-    package func delete(_ user: UserID) async throws -> Bool {
-        var shared = false
+    /// - Returns: whether there was anything to delete, and what is no longer shared.
+    package func delete(_ user: UserID) async throws -> (isDeleted: Bool, ended: [Share]) {
+        var ended: [Share] = []
         if await isHash(user) {
             for _ in 0..<5 {
                 // With the last of what was shared the record itself may go.
-                if try await !endSharing(of: user).isEmpty { shared = true }
-                if let deleted = try await deleteUnshared(user) { return deleted || shared }
+                ended += try await endSharing(of: user)
+                if let deleted = try await deleteUnshared(user) { return (deleted || !ended.isEmpty, ended) }
             }
             throw UnendedSharing(users: [user], error: .redis(.interrupted))
         }
         do throws(RedisError) {
             let reply = try await redis.send(RedisCommand(["DEL", Self.key(of: user, prefix: keyPrefix)]))
-            return reply == .integer(1)
+            return (reply == .integer(1), [])
         } catch {
             throw UserRecordError(error)
         }

@@ -84,51 +84,59 @@ extension UserRecords {
     /// Ends what an owner shares with a user, and waits as ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///
     /// - Parameter prefix: of one folder; `nil` for all.
-    /// - Returns: how many folders it was.
+    /// - Returns: what has ended.
     package func unshareReplicated(
         _ owner: UserID, with recipient: UserID, prefix: String? = nil, hasFailover: Bool,
         timeout: Duration = changeTimeout
-    ) async throws(RecordChangeError) -> (count: Int, replication: RecordReplication?) {
-        var count = 0
+    ) async throws(RecordChangeError) -> (ended: UserRecord.Shares, replication: RecordReplication?) {
+        var ended = UserRecord.Shares()
         let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+            let shares = try await sending(by: writes.send).unshare(owner, with: recipient, prefix: prefix)
             // Of a repetition, only what a failover had brought back.
-            count = max(count, try await sending(by: writes.send).unshare(owner, with: recipient, prefix: prefix))
+            if ended.isEmpty { ended = shares }
         } isMade: { () throws(UserRecordError) in
             try await shares(with: recipient).shares.folders
                 .allSatisfy { $0.owner != owner || prefix != nil && $0.prefix != prefix }
         }
-        return (count, replication)
+        return (ended, replication)
     }
 
     /// Ends all that a user shares and all that is shared with them, and waits as
     /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///
-    /// - Returns: those who had something of the user's.
+    /// - Returns: all of it.
     /// - Throws: ``RecordChangeError``, or ``UserRecords/UnendedSharing`` for those with whom it could not be ended.
     package func endSharingReplicated(
         of user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
-    ) async throws -> (recipients: [UserID], replication: RecordReplication?) {
-        var ended: [UserID] = []
+    ) async throws -> (ended: [Share], replication: RecordReplication?) {
+        var ended: [Share] = []
         var unended: UnendedSharing?
+        func recipients() -> Set<UserID> { Set(ended.map(\.recipient)).subtracting([user]) }
         let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
-            let records = sending(by: writes.send)
+            let records = sending(by: writes.sendAhead)
             // The user's own record leads to them no more.
-            for recipient in ended { _ = try await records.unshare(user, with: recipient) }
+            for recipient in recipients() { try await records.unshare(user, with: recipient) }
+            let shares: [Share]
             do throws(UnendedSharing) {
-                ended += try await records.endSharing(of: user).filter { !ended.contains($0) }
+                shares = try await records.endSharing(of: user)
             } catch {
-                unended = error
+                (shares, unended) = (error.ended, error)
             }
+            ended += shares.filter { !ended.contains($0) }
+            await writes.waitForReplicas()
         } isMade: { () throws(UserRecordError) in
             guard unended == nil else { return true }
-            for recipient in ended {
+            for recipient in recipients() {
                 guard try await shares(with: recipient).shares.folders.allSatisfy({ $0.owner != user }) else {
                     return false
                 }
             }
             return try await shares(with: user).shares.folders.isEmpty
         }
-        if let unended { throw unended }
+        if var unended {
+            unended.ended = ended
+            throw unended
+        }
         return (ended, replication)
     }
 
@@ -144,7 +152,12 @@ extension UserRecords {
             let writes = ReplicatedWrites(redis, hasFailover: hasFailover)
             let scopes = try await sending(by: writes.send).share(folder, with: recipient, settings, now: now)
             if hasFailover { try? await LoopActor.sleep(for: Self.failoverDelay) }
-            if try await shares(with: recipient).shares.folders.contains(folder) { return (scopes, writes.replication) }
+            // A cluster has the two records on two servers, each of which may have been replaced.
+            if try await shares(with: recipient).shares.folders.contains(folder),
+                try await recipients(of: folder.owner).contains(where: { $0.user == recipient })
+            {
+                return (scopes, writes.replication)
+            }
         }
         throw RecordChangeError.lost
     }

@@ -120,7 +120,7 @@ extension CloakroomService {
             let users = error.users.map(\.text).joined(separator: " ")
             dependencies.log.error(
                 "what a user shares is not ended", ["user": .text(subject.userID.text), "with": .text(users)])
-            // Apple tells it again; a record that cannot be read is for the operator.
+            // Apple tells it again; records none of which can be read are for the operator.
             if case .redis = error.error { return .unavailable(reason: "redis") }
         }
         dependencies.log.info(

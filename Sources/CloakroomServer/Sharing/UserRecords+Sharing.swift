@@ -34,15 +34,30 @@ extension UserRecords {
     /// What is shared with a user, and what tells whether that has changed since.
     package typealias SharedWithUser = (shares: UserRecord.Shares, revision: String)
 
+    /// What one user shares with another.
+    package struct Share: Sendable, Equatable {
+        package let folder: SharedFolder
+        package let recipient: UserID
+    }
+
     /// With these users something could not be ended; all else was.
     package struct UnendedSharing: Error, Sendable, Equatable {
         package let users: [UserID]
-        /// Of the first.
+        /// Of one of them: of Redis, which may run it the next time, if there is such.
         package let error: UserRecordError
+        /// What was ended all the same.
+        package var ended: [Share] = []
 
         package init(users: [UserID], error: UserRecordError) {
             self.users = users
             self.error = error
+        }
+
+        /// - Parameter failures: at least one.
+        fileprivate init(_ failures: [(user: UserID, error: UserRecordError)], ended: [Share]) {
+            users = failures.map(\.user)
+            error = (failures.first { if case .redis = $0.error { true } else { false } } ?? failures[0]).error
+            self.ended = ended
         }
     }
 
@@ -119,10 +134,11 @@ extension UserRecords {
     /// Ends what an owner shares with a user.
     ///
     /// - Parameter prefix: of one folder; `nil` for all.
-    /// - Returns: how many folders it was.
+    /// - Returns: what has ended.
+    @discardableResult
     package func unshare(
         _ owner: UserID, with recipient: UserID, prefix: String? = nil
-    ) async throws(UserRecordError) -> Int {
+    ) async throws(UserRecordError) -> UserRecord.Shares {
         // The recipient's record alone opens anything: it is changed whatever the owner's says.
         var entry: Recipient?
         var failure: UserRecordError?
@@ -130,29 +146,34 @@ extension UserRecords {
             // What is no hash leads nowhere.
             if error != .malformed(nil) { failure = error }
         }
-        let count = try await unshare(owner, with: recipient, prefix: prefix, entry)
+        let (ended, _) = try await unshare(owner, with: recipient, prefix: prefix, entry)
         if let failure { throw failure }
-        return count
+        return ended
     }
 
-    /// - Parameter entry: as the owner's record had it before: one that something has been shared by since stays.
+    /// - Parameters:
+    ///   - time: ends only what has ended by then; `nil` for all.
+    ///   - entry: as the owner's record had it before: one that something has been shared by since stays.
+    /// - Returns: what has ended, and whether the owner shares nothing else with the recipient.
     private func unshare(
-        _ owner: UserID, with recipient: UserID, prefix: String?, _ entry: Recipient?
-    ) async throws(UserRecordError) -> Int {
-        let reply = try await run(Self.unshareScript, recipient, [Self.mark(), owner.text, prefix ?? ""])
-        guard case .array(let counts) = reply, counts.count == 2, case .integer(let removed) = counts[0] else {
+        _ owner: UserID, with recipient: UserID, prefix: String? = nil, until time: Date? = nil, _ entry: Recipient?
+    ) async throws(UserRecordError) -> (ended: UserRecord.Shares, isAll: Bool) {
+        let time = time.map { String(Int($0.timeIntervalSince1970)) } ?? ""
+        let reply = try await run(Self.unshareScript, recipient, [Self.mark(), owner.text, prefix ?? "", time])
+        guard case .array(let values) = reply, values.count == 2, case .text(let ended) = values[1] else {
             throw .malformed(.shares)
         }
-        if counts[1] == .integer(0), let entry { _ = try await run(Self.forgetScript, owner, [entry.word]) }
-        return Int(removed)
+        let isAll = values[0] == .integer(0)
+        if isAll, let entry { _ = try await run(Self.forgetScript, owner, [entry.word]) }
+        return (UserRecord.Shares(String(decoding: ended, as: UTF8.self)), isAll)
     }
 
     /// Ends all that a user shares, and all that is shared with them.
     ///
-    /// - Returns: those who had something of the user's.
+    /// - Returns: all of it.
     /// - Throws: ``UnendedSharing`` in the end, for those with whom it could not be ended.
-    package func endSharing(of user: UserID) async throws(UnendedSharing) -> [UserID] {
-        var ended: [UserID] = []
+    package func endSharing(of user: UserID) async throws(UnendedSharing) -> [Share] {
+        var ended: [Share] = []
         var failures: [(user: UserID, error: UserRecordError)] = []
         do throws(UserRecordError) {
             for word in try await texts(of: [.sharedWith], user)[0].split(separator: " ") {
@@ -162,25 +183,28 @@ extension UserRecords {
                     continue
                 }
                 do throws(UserRecordError) {
-                    let count = try await unshare(user, with: recipient.user, prefix: nil, recipient)
-                    if count > 0 { ended.append(recipient.user) }
+                    let folders = try await unshare(user, with: recipient.user, recipient).ended.folders
+                    ended += folders.map { Share(folder: $0, recipient: recipient.user) }
                 } catch {
                     failures.append((recipient.user, error))
                 }
             }
             for owner in Set(try await shares(with: user).shares.folders.map(\.owner)) {
-                do throws(UserRecordError) { _ = try await unshare(owner, with: user) } catch {
+                do throws(UserRecordError) {
+                    ended += try await unshare(owner, with: user).folders.map { Share(folder: $0, recipient: user) }
+                } catch {
                     failures.append((owner, error))
                 }
             }
         } catch {
             failures.append((user, error))
         }
-        if let first = failures.first { throw UnendedSharing(users: failures.map(\.user), error: first.error) }
+        guard failures.isEmpty else { throw UnendedSharing(failures, ended: ended) }
         return ended
     }
 
-    /// Forgets those with whom nothing is shared any more that has not ended.
+    /// Forgets those with whom nothing is shared any more that has not ended. Whatever is being shared with one of them by
+    /// another command meanwhile finds another revision.
     ///
     /// - Returns: how many that were.
     package func forgetFormerRecipients(of owner: UserID, at time: Date) async throws(UserRecordError) -> Int {
@@ -188,9 +212,9 @@ extension UserRecords {
         for recipient in try await recipients(of: owner) {
             // One whose record cannot be read now may have something.
             guard let folders = try? await shares(with: recipient.user).shares.folders.filter({ $0.owner == owner }),
-                folders.allSatisfy({ $0.end <= time })
+                folders.allSatisfy({ $0.end <= time }),
+                let (_, isAll) = try? await unshare(owner, with: recipient.user, until: time, recipient), isAll
             else { continue }
-            _ = try await run(Self.forgetScript, owner, [recipient.word])
             forgotten += 1
         }
         return forgotten
@@ -254,16 +278,19 @@ extension UserRecords {
             return 1
             """)
 
-    /// What is being shared with the user by another command meanwhile finds another revision.
+    /// What is being shared with the user by another command meanwhile finds another revision; without one nothing is.
     private static let unshareScript = RedisScript(
         text: """
-            if redis.call('EXISTS', KEYS[1]) == 0 then return {0, 0} end
+            local values = redis.call('HMGET', KEYS[1], 'sharesRevision', 'shares')
+            if not values[1] and not values[2] then return {0, ''} end
             redis.call('HSET', KEYS[1], 'sharesRevision', ARGV[1])
-            local kept, removed, left = {}, 0, 0
-            for line in string.gmatch(redis.call('HMGET', KEYS[1], 'shares')[1] or '', '[^\\n]+') do
-                local owner, prefix = string.match(line, '^%d+ (%S+) (.*)$')
-                if owner == ARGV[2] and (ARGV[3] == '' or prefix == ARGV[3]) then
-                    removed = removed + 1
+            local kept, removed, left = {}, {}, 0
+            for line in string.gmatch(values[2] or '', '[^\\n]+') do
+                local time, owner, prefix = string.match(line, '^(%d+) (%S+) (.*)$')
+                if owner == ARGV[2] and (ARGV[3] == '' or prefix == ARGV[3])
+                    and (ARGV[4] == '' or tonumber(time) <= tonumber(ARGV[4]))
+                then
+                    removed[#removed + 1] = line
                 else
                     kept[#kept + 1] = line
                     if owner == ARGV[2] then left = left + 1 end
@@ -271,7 +298,7 @@ extension UserRecords {
             end
             if #kept > 0 then redis.call('HSET', KEYS[1], 'shares', table.concat(kept, '\\n'))
             else redis.call('HDEL', KEYS[1], 'shares') end
-            return {removed, left}
+            return {left, table.concat(removed, '\\n')}
             """)
 
     private static let forgetScript = RedisScript(

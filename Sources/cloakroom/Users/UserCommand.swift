@@ -46,6 +46,8 @@ enum UserHelp {
           WHEN   2027-01-31T12:00:00Z, or from now on: +30d, +12h
           BYTES  a number, or one with K, M, G or T for powers of 1024; for the limit also "unlimited"
 
+        Behind -- stands an ID that begins with a hyphen: cloakroom user disable -- -h cloakroom.json5
+
         Exit status: 0 done, 1 failed or no such record, 2 the command line was not understood.
 
         Examples:
@@ -53,6 +55,8 @@ enum UserHelp {
           cloakroom user get u_1 --json cloakroom.json5
           cloakroom user disable u_1 --reason 'stolen phone' cloakroom.json5
           cloakroom user share u_1 --with u_2 --prefix photos/u_1/albums/spring/ --until +30d cloakroom.json5
+          cloakroom user shares u_2 cloakroom.json5
+          cloakroom user unshare u_1 --with u_2 cloakroom.json5
           cloakroom user list --prefix u_ cloakroom.json5
         """
 }

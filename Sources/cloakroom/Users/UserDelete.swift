@@ -9,7 +9,9 @@ enum UserDelete: UserCommand {
         let (line, user) = try UserCommandLine.ofUser(options)
         return line.withRecords { records in
             let isReadable = await records.isHash(user)
-            guard try await records.delete(user) else { return Output.fail("there is no record of \(user.text)") }
+            let (isDeleted, ended) = try await records.delete(user)
+            guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
+            UserSharing.note(ended, of: user)
             guard isReadable else {
                 return Output.fail(
                     "what is deleted was no record: whatever \(user.text) shared is shared to its end, unless you run "

@@ -156,6 +156,9 @@ enum UserRevoke: Command {
         and denied, and so does what is from the time after it that a request may take: one may have been under way.
         Tokens with neither iat nor nbf are all refused; this command names the issuers that give such.
 
+        What the user shares, and what others share with them, ends, with --keep-enabled too; the command lists it, since
+        it has to be shared anew.
+
         Options:
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on each role; for one with a profile, that
                           profile's credentials do it

@@ -92,18 +92,31 @@ enum UserUnshare: UserCommand {
         let prefix = options.values["prefix"]
         if let fault = prefix.flatMap(SharedFolder.fault) { throw .usage("the prefix \(fault)") }
         return line.withRecords { records in
-            let (count, replication) = try await records.unshareReplicated(
+            let (ended, replication) = try await records.unshareReplicated(
                 owner, with: recipient, prefix: prefix, hasFailover: line.settings.redis.servers.hasFailover)
             if let replication { Output.note(replication.sentence) }
-            guard count > 0 else {
+            if !ended.isEmpty { Output.note(UserSharing.sentence([recipient])) }
+            if let prefix {
+                let left = try await records.shares(with: recipient).shares.folders.filter { $0.owner == owner }
+                for text in Self.left(left, of: prefix, recipient) { Output.note(text) }
+            }
+            guard !ended.isEmpty else {
                 return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
             }
-            Output.note(UserSharing.sentence([recipient]))
-            let left = try await records.shares(with: recipient).shares.folders.filter { $0.owner == owner }
-            for folder in left where prefix?.hasPrefix(folder.prefix) == true {
-                Output.note("\(recipient.text) reads it all the same, below \(folder.prefix)")
-            }
             return .success
+        }
+    }
+
+    /// What lies above a folder opens it, too; what lies in it stays open.
+    private static func left(_ folders: [SharedFolder], of prefix: String, _ recipient: UserID) -> [String] {
+        folders.compactMap { folder in
+            let command =
+                "cloakroom user unshare \(folder.owner.text) --with \(recipient.text) --prefix \(folder.prefix)"
+            if prefix.hasPrefix(folder.prefix) {
+                return "\(recipient.text) reads it all the same, below \(folder.prefix), until: \(command)"
+            }
+            return folder.prefix.hasPrefix(prefix)
+                ? "\(recipient.text) reads \(folder.prefix) all the same, until: \(command)" : nil
         }
     }
 }
@@ -185,13 +198,14 @@ enum UserSharing {
     @LoopActor
     static func end(of user: UserID, _ records: UserRecords, _ settings: Settings) async -> ExitStatus {
         do {
-            let (recipients, replication) = try await records.endSharingReplicated(
+            let (ended, replication) = try await records.endSharingReplicated(
                 of: user, hasFailover: settings.redis.servers.hasFailover)
-            guard !recipients.isEmpty else { return .success }
-            Output.note(sentence(recipients))
+            guard !ended.isEmpty else { return .success }
+            note(ended, of: user)
             if let replication { Output.note(replication.sentence) }
             return .success
         } catch let failure as UserRecords.UnendedSharing {
+            note(failure.ended, of: user)
             return Output.fail(sentence(failure, settings.redis))
         } catch let RecordChangeError.records(failure) {
             return Output.fail(
@@ -206,8 +220,24 @@ enum UserSharing {
             + UserCommandLine.sentence(failure.error, redis) + "; then run this again"
     }
 
+    /// Says what a user shared and what was shared with them, so that it can be given anew.
+    static func note(_ ended: [UserRecords.Share], of user: UserID) {
+        for (folder, recipient) in ended.map({ ($0.folder, $0.recipient.text) }) {
+            Output.note(
+                "ended: \(folder.owner.text) shared \(folder.prefix) with \(recipient) until \(folder.end.wireText)")
+        }
+        var recipients: [UserID] = []
+        for recipient in ended.map(\.recipient) where recipient != user && !recipients.contains(recipient) {
+            recipients.append(recipient)
+        }
+        if !recipients.isEmpty { Output.note(sentence(recipients)) }
+    }
+
     static func sentence(_ recipients: [UserID]) -> String {
-        "no credentials vended to \(recipients.map(\.text).joined(separator: ", ")) from now on read that; those that are out "
-            + "do so to their end, unless you revoke them: cloakroom user revoke --keep-enabled"
+        let ids = recipients.map(\.text)
+        return
+            "no credentials vended to \(ids.joined(separator: ", ")) from now on read that; those that are out do so to "
+            + "their end, unless you revoke them, which ends what others share with them as well, and says what that was: "
+            + "cloakroom user revoke \(ids.count == 1 ? ids[0] : "ID") --keep-enabled --apply"
     }
 }

@@ -187,6 +187,8 @@ final class MovedRedis: RedisClient {
     private let loss: Loss
     private var count = 0
     var onRepeat: (@LoopActor () -> Void)?
+    /// What the former master runs once it has run a request, before that has its response.
+    var next: (@LoopActor (RedisRequest) -> RedisRequest?)?
 
     /// - Parameters:
     ///   - limit: how many requests the former master gets.
@@ -208,6 +210,10 @@ final class MovedRedis: RedisClient {
         count += 1
         guard count <= limit else { return servers.next.send(request, completion) }
         let isLost = loss == .response && count.isMultiple(of: 2)
-        servers.former.send(request) { completion(isLost ? .failure(.interrupted) : $0) }
+        servers.former.send(request) { [self] response in
+            let response = isLost ? .failure(.interrupted) : response
+            guard let more = next?(request) else { return completion(response) }
+            servers.former.send(more) { _ in completion(response) }
+        }
     }
 }

@@ -1,5 +1,5 @@
 import CloakroomLoop
-import CloakroomRedis
+@testable import CloakroomRedis
 import CloakroomTestSupport
 import Foundation
 import Testing
@@ -26,13 +26,13 @@ struct SharingReplicationTests {
                     return shared?.replication == .replicas(reached: 1, of: 1)
                 })
             cluster.pause(cluster.servers[1])
-            let (count, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: true)
-            #expect(count == 1 && replication == .replicas(reached: 0, of: 1))
+            let (ended, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: true)
+            #expect(ended.folders.count == 1 && replication == .replicas(reached: 0, of: 1))
             cluster.resume(cluster.servers[1])
             #expect(
                 await becomes {
                     let again = try? await records.unshareReplicated(owner, with: other, hasFailover: true)
-                    return again?.count == 0 && again?.replication == .replicas(reached: 1, of: 1)
+                    return again?.ended.isEmpty == true && again?.replication == .replicas(reached: 1, of: 1)
                 })
         }
     }
@@ -40,8 +40,8 @@ struct SharingReplicationTests {
     @Test @LoopActor func `says nothing of replicas where none is to be`() async throws {
         try await withMasters { former, _ in
             let records = records(former)
-            let (count, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: false)
-            #expect(count == 1 && replication == nil)
+            let (ended, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: false)
+            #expect(ended.folders.count == 1 && replication == nil)
         }
     }
 
@@ -49,8 +49,8 @@ struct SharingReplicationTests {
     @Test @LoopActor func `ends a share again that a failover brought back`() async throws {
         try await withMasters { former, next in
             let moved = records(MovedRedis(former, next, after: 5, loss: .none))
-            let (count, replication) = try await moved.unshareReplicated(owner, with: other, hasFailover: true)
-            #expect(count == 1 && replication == .noReplicas)
+            let (ended, replication) = try await moved.unshareReplicated(owner, with: other, hasFailover: true)
+            #expect(ended.folders.count == 1 && replication == .noReplicas)
             for records in [records(former), records(next)] {
                 #expect(try await records.shares(with: other).shares.folders.isEmpty)
                 #expect(try await records.recipients(of: owner).isEmpty)
@@ -61,9 +61,9 @@ struct SharingReplicationTests {
 
     @Test @LoopActor func `ends all again that a failover brought back`() async throws {
         try await withMasters { former, next in
-            let moved = records(MovedRedis(former, next, after: 11, loss: .none))
-            let (recipients, replication) = try await moved.endSharingReplicated(of: owner, hasFailover: true)
-            #expect(recipients == [other] && replication == .noReplicas)
+            let moved = records(MovedRedis(former, next, after: 9, loss: .none))
+            let (ended, replication) = try await moved.endSharingReplicated(of: owner, hasFailover: true)
+            #expect(ended.map(\.recipient) == [other, owner] && replication == .noReplicas)
             for records in [records(former), records(next)] {
                 for user in [owner, other] { #expect(try await records.shares(with: user).shares.folders.isEmpty) }
                 for user in [owner, third] { #expect(try await records.recipients(of: user).isEmpty) }
@@ -80,6 +80,43 @@ struct SharingReplicationTests {
             for records in [records(former), records(next)] {
                 #expect(try await records.shares(with: other).shares.folders.contains(album))
             }
+        }
+    }
+
+    /// In a cluster each half is on a server of its own: a failover of the owner's takes the announcement alone.
+    @Test @LoopActor func `shares again what a failover lost of the owner's record`() async throws {
+        try await withMasters { former, _ in
+            let album = try folder("photos/u_1/b/")
+            let losing = MovedRedis(former, former, after: .max, loss: .none)
+            losing.next = { [unowned losing] request in
+                let text = String(decoding: request.bytes, as: UTF8.self)
+                guard text.contains("EVAL"), text.contains("c:user:{u_1}") else { return nil }
+                losing.next = nil
+                return RedisRequest(RedisCommand(["HDEL", "c:user:{u_1}", "sharedWith"]))
+            }
+            _ = try await records(losing).shareReplicated(album, with: other, Self.settings(), now: time)
+            #expect(losing.next == nil)
+            #expect(try await records(former).shares(with: other).shares.folders.contains(album))
+            #expect(try await records(former).recipients(of: owner).map(\.user) == [other])
+        }
+    }
+
+    @Test @LoopActor func `a late replica is waited for once, not for each recipient`() async throws {
+        let cluster = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
+        try await withRedis("", { $0.address = .internet(host: "127.0.0.1", port: cluster.servers[0]) }) { redis in
+            let records = records(redis)
+            #expect(await becomes { (try? await records.recipients(of: owner)) != nil })
+            for number in 0..<8 {
+                _ = try await records.share(try folder(), with: UserID("g_\(number)")!, Self.settings(), now: time)
+            }
+            let whole = try await records.endSharingReplicated(of: UserID("g_0")!, hasFailover: true)
+            #expect(whole.ended.count == 1 && whole.replication == .replicas(reached: 1, of: 1))
+            cluster.pause(cluster.servers[1])
+            defer { cluster.resume(cluster.servers[1]) }
+            let begin = ContinuousClock.now
+            let (ended, replication) = try await records.endSharingReplicated(of: owner, hasFailover: true)
+            #expect(ended.count == 7 && replication == .replicas(reached: 0, of: 1))
+            #expect(ContinuousClock.now - begin < .seconds(5))
         }
     }
 

@@ -47,8 +47,8 @@ struct UserRecordsTests {
             (expected.tier, expected.subscriptionEnd, expected.storageLimit) = (nil, nil, .max)
             #expect(try await records.record(of: user) == expected)
             #expect(await redis.outcome("KEYS", "*") == .success(.array([.text(Array("c:user:{u_1}".utf8))])))
-            #expect(try await records.delete(user))
-            #expect(try await !records.delete(user))
+            #expect(try await records.delete(user).isDeleted)
+            #expect(try await !records.delete(user).isDeleted)
             #expect(try await records.record(of: user) == nil)
         }
     }

@@ -81,14 +81,17 @@ struct UserSharingTests {
     @Test @LoopActor func `unshares one folder or all, and only then forgets with whom`() async throws {
         try await withRecords { records, _ in
             for name in ["a", "b", "c"] { try await share(records, try folder("photos/u_1/\(name)/")) }
-            #expect(try await records.unshare(owner, with: other, prefix: "photos/u_1/b/") == 1)
-            #expect(try await records.unshare(owner, with: other, prefix: "photos/u_1/") == 0)
+            #expect(
+                try await records.unshare(owner, with: other, prefix: "photos/u_1/b/").folders.map(\.prefix) == [
+                    "photos/u_1/b/"
+                ])
+            #expect(try await records.unshare(owner, with: other, prefix: "photos/u_1/").isEmpty)
             #expect(try await shared(records).map(\.prefix) == ["photos/u_1/a/", "photos/u_1/c/"])
             #expect(try await records.recipients(of: owner).count == 1)
-            #expect(try await records.unshare(owner, with: other) == 2)
+            #expect(try await records.unshare(owner, with: other).folders.count == 2)
             #expect(try await shared(records).isEmpty)
             #expect(try await records.recipients(of: owner).isEmpty)
-            #expect(try await records.unshare(owner, with: other) == 0)
+            #expect(try await records.unshare(owner, with: other).isEmpty)
         }
     }
 
@@ -99,21 +102,24 @@ struct UserSharingTests {
                 try await share(records, try folder("photos/\(user.text)/", of: user))
             }
             try await share(records, try folder("photos/u_2/", of: other), with: third)
-            #expect(try await records.endSharing(of: other) == [third])
+            let ended = try await records.endSharing(of: other)
+            #expect(ended.map(\.recipient) == [third, other, other])
+            #expect(Set(ended.map(\.folder.prefix)) == ["photos/u_1/", "photos/u_2/", "photos/u_3/"])
             #expect(try await shared(records).isEmpty)
             #expect(try await shared(records, with: third).isEmpty)
             for user in [owner, other, third] { #expect(try await records.recipients(of: user).isEmpty) }
             #expect(try await records.endSharing(of: other).isEmpty)
 
             try await share(records, try folder())
-            #expect(try await records.delete(owner))
+            let deleted = try await records.delete(owner)
+            #expect(try deleted.isDeleted && deleted.ended.map(\.folder) == [folder()])
             #expect(try await shared(records).isEmpty)
             try await share(records, try folder())
-            #expect(try await records.delete(other))
+            #expect(try await records.delete(other).isDeleted)
             #expect(try await records.recipients(of: owner).isEmpty)
             _ = await redis.outcome("SET", "c:user:{u_9}", "x")
             let other = try #require(UserID("u_9"))
-            #expect(try await records.delete(other))
+            #expect(try await records.delete(other).isDeleted)
         }
     }
 
@@ -158,20 +164,21 @@ struct UserSharingTests {
             let error = await #expect(throws: UserRecords.UnendedSharing.self) {
                 try await records.endSharing(of: owner)
             }
-            #expect(error?.users == [other])
+            #expect(error?.users == [other] && error?.error == .malformed(nil))
+            #expect(error?.ended.map(\.recipient) == [third, fourth], "what was ended is told all the same")
             // Nor does an owner's.
             let fifth = UserID("u_5")!
             try await share(records, try folder("photos/u_5/", of: fifth), with: third)
             _ = await redis.outcome("SET", "c:user:{u_5}", "x")
-            #expect(try await records.unshare(fifth, with: third) == 1)
+            #expect(try await records.unshare(fifth, with: third).folders.count == 1)
             for user in [third, fourth] { #expect(try await shared(records, with: user).isEmpty) }
             await #expect(throws: UserRecords.UnendedSharing.self) { try await records.delete(owner) }
             #expect(try await records.recipients(of: owner).map(\.user) == [other], "it still leads there")
-            #expect(try await records.delete(other))
+            #expect(try await records.delete(other).isDeleted)
             #expect(try await records.endSharing(of: owner).isEmpty)
             _ = await redis.outcome("HSET", "c:user:{u_1}", "sharedWith", "junk")
             #expect(try await records.endSharing(of: owner).isEmpty)
-            #expect(try await records.delete(owner) == false)
+            #expect(try await records.delete(owner).isDeleted == false)
         }
     }
 
@@ -181,8 +188,48 @@ struct UserSharingTests {
             _ = await redis.outcome("HSET", "c:user:{u_1}", "sharedWith", words)
             try await share(records, try folder())
             #expect(try await records.recipients(of: owner).map(\.user) == [other])
-            #expect(try await records.unshare(owner, with: UserID("typo")!) == 0)
+            #expect(try await records.unshare(owner, with: UserID("typo")!).isEmpty)
             #expect(await redis.outcome("EXISTS", "c:user:{typo}") == .success(.integer(0)))
+        }
+    }
+
+    /// One that is being shared with by another command has nothing yet, as one that has nothing any more.
+    @Test @LoopActor func `room for others is made of nobody with whom something is being shared`() async throws {
+        try await withRecords { records, redis in
+            try await records.beginShares(with: other)
+            let revision = try await records.shares(with: other).revision
+            #expect(try await records.announceShare(of: owner, with: other) == .done)
+            #expect(try await records.forgetFormerRecipients(of: owner, at: time) == 1)
+            let shares = UserRecord.Shares([try folder()])
+            #expect(try await records.setShares(shares, with: other, revision: revision) == .changed)
+            // What is over is taken out, and what is not stays, with who has it.
+            let third = UserID("u_3")!
+            try await share(records, try folder(for: 60))
+            try await share(records, try folder(for: 60), with: third)
+            try await share(records, try folder("photos/u_1/b/", for: 600), with: third)
+            let later = time.addingTimeInterval(60)
+            #expect(try await records.forgetFormerRecipients(of: owner, at: later) == 1)
+            #expect(try await shared(records).isEmpty)
+            #expect(try await shared(records, with: third).count == 2)
+            #expect(try await records.recipients(of: owner).map(\.user) == [third])
+        }
+    }
+
+    /// The first of two cannot be read, whatever is done; the other may be, later.
+    @Test @LoopActor func `of two failures the one that may pass is told`() async throws {
+        try await withRecords { records, redis in
+            for user in [other, UserID("u_3")!] { try await share(records, try folder(), with: user) }
+            _ = await redis.outcome("SET", "c:user:{u_2}", "x")
+            let failing = UserRecords(
+                redis: redis, keyPrefix: "c:",
+                sender: { call, key throws(RedisError) in
+                    guard key != "c:user:{u_3}" else { throw .timeout }
+                    return try await redis.run(call)
+                })
+            let error = await #expect(throws: UserRecords.UnendedSharing.self) {
+                try await failing.endSharing(of: owner)
+            }
+            #expect(error?.users.count == 2 && error?.error == .redis(.timeout))
         }
     }
 
