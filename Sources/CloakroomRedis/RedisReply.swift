@@ -41,8 +41,7 @@ package enum RedisError: Error, Sendable, Equatable {
         let code = String(message.prefix { $0 != " " })
         if message.hasPrefix("ERR max number of clients") {
             self = .refused(code: "MAXCLIENTS")
-        } else if message.hasPrefix("ERR "), message.contains("The user executing the script can't") {
-            // Redis 7.0 has no word of its own for a right that a script's user lacks.
+        } else if message.hasPrefix("ERR "), Self.scriptsWithoutRights.contains(where: { message.contains($0) }) {
             self = .refused(code: "NOPERM")
         } else if message.hasPrefix("ERR Error running script"), let inner = Self.codeInside(message) {
             self = .refused(code: inner)
@@ -50,6 +49,9 @@ package enum RedisError: Error, Sendable, Equatable {
             self = .refused(code: code)
         }
     }
+
+    /// Redis has no word of its own for a right that a script's user lacks: so says 7.0, and so do later ones.
+    private static let scriptsWithoutRights = ["The user executing the script can't", "ACL failure in script: "]
 
     /// The word of the last ` -WORD ` of a message, such as `… @user_script: 5: -READONLY You can't write …`.
     private static func codeInside(_ message: String) -> String? {

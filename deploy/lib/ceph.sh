@@ -57,6 +57,8 @@ auth_allow_insecure_global_id_reclaim = false
 osd_data = $home/osd
 osd_objectstore = memstore
 memstore_device_bytes = 2147483648
+# Debian 13 has them elsewhere than its OSD looks.
+osd_class_dir = $(dirname "$(find /usr/lib -name libcls_version.so -print -quit)")
 osd_class_load_list = *
 osd_class_default_list = *
 

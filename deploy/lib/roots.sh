@@ -64,6 +64,9 @@ run_in_root() {
     git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
         [[ ! -e $file ]] || printf '%s\0' "$file"
     done | tar --null -T - -cf - | tar -xf - -C "$place"
+    # Some checks ask git which files there are.
+    git -C "$place" init -q
+    git -C "$place" add -A
     toolchain=$(realpath "$(command -v swift)")
     toolchain=${toolchain%/bin/*}
     mkdir -p "$root_folder$toolchain"

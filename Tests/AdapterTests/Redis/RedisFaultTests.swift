@@ -115,6 +115,7 @@ struct RedisFaultTests {
         ),
         ("ERR Error running script (call to f_1): @user_script:5: @user_script: 5: wrong number -X", "ERR", 1),
         ("ERR The user executing the script can't run this command or subcommand script: e4b6", "NOPERM", 1),
+        ("ERR ACL failure in script: User c has no permissions to run the 'incrby' command script: 47f2", "NOPERM", 1),
         ("NOREPLICAS Not enough good replicas to write.", "NOREPLICAS", 1),
         ("MISCONF Redis is configured to save RDB snapshots", "MISCONF", 1),
         (
