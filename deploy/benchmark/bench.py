@@ -383,8 +383,8 @@ class Bench:
         return result
 
     def _costs(self):
-        """What deploy/simulate needs besides: a lone client's times, and what is kept in Redis."""
-        print("measuring a lone client, and Redis' memory", flush=True)
+        """What deploy/simulate needs besides: what requests cost that meet no others, and what is kept in Redis."""
+        print("measuring single requests, and Redis' memory", flush=True)
         named = {each.name: each for each in self.scenarios}
         missing = [name for name in costs.SCENARIOS if not self.measured[name]]
         if missing:
@@ -393,8 +393,8 @@ class Bench:
         failed = [name for name in costs.SCENARIOS if results[name]["errors"]]
         if failed:
             raise NotMeasured(f"costs: requests of {', '.join(failed)} failed")
-        alone = [load.run(self.ports["vend_cached"], self.files["vend_cached"], 1, self.seconds)
-                 for _ in range(self.rounds)]
+        rates = costs.at_rates(self.parts, "vend_cached", self.ports["vend_cached"], self.watched["vend_cached"], self.rounds,
+                               self.seconds)
         redis = costs.RedisCounter(self.parts.run / "redis.sock")
         keys, limit = costs.limit_keys(redis, self.ports["vend_sts"], self.files["vend_sts"], 64)
         record = costs.record_bytes(self.parts, redis, "records", self.canned)
@@ -402,8 +402,7 @@ class Bench:
         ports, _ = self.parts.start_front({"sharing": True}, "front-costs")
         credential = costs.credential_bytes(redis, lambda: named["vend_cached"].check(ports["sharing"]))
         self.costs = (results, {name: self.measured[name] for name in costs.SCENARIOS},
-                      {key: statistics.median(each[key] for each in alone) for key in ("p50", "p99")}, keys,
-                      (record, limit, credential))
+                      rates, keys, (record, limit, credential))
 
     def _model(self):
         print("comparing deploy/simulate with cloakroom load", flush=True)

@@ -3,15 +3,18 @@
 import datetime
 import json
 import socket
+import statistics
 import subprocess
 
+import generator
 import load
-from processes import NotMeasured
+from processes import NotMeasured, cpu_by_thread
 
 SCENARIOS = ("vend_cached", "vend_sts", "upload", "renew_20", "renew_100")
-_ALONE = "vend_cached"
 _MANY = "vend_sts"          # has this many users, each with a device of its own
 _USERS = 1000
+_RATES = (125, 250, 500, 1000, 2000)    # at which hardly a request waits for another
+_ROLES = ("worker", "nginx", "redis")
 _SAMPLES = 200
 
 
@@ -60,6 +63,26 @@ def limit_keys(redis, port, requests, connections):
     return keys, _mean_bytes(redis, [redis.ask("RANDOMKEY") for _ in range(_SAMPLES)])
 
 
+def at_rates(parts, name, port, watched, rounds, seconds):
+    """For each of some rates the medians of rounds: p50 and p99 in µs, and by role the µs of CPU of a request.
+
+    `watched` are processes by role."""
+    watched = {role: watched[role] for role in _ROLES}
+    options = ["--users", 64, "--duration", f"{seconds}s", "--warm-up", "0s"]
+    found = {rate: [] for rate in _RATES}
+    for _ in range(rounds):
+        for rate, numbers in found.items():
+            def load():
+                before = {role: sum(cpu_by_thread(pid).values()) for role, pid in watched.items()}
+                report = generator.open_loop(parts, name, port, rate, *options)
+                return report, {role: sum(cpu_by_thread(pid).values()) - before[role] for role, pid in watched.items()}
+            step, spent = generator.valid(f"costs: at {rate}/s", load)
+            numbers.append({**{f"{each}_us": step["latency"][each] * 1e3 for each in ("p50", "p99")},
+                            **{f"{role}_us": each / 1e3 / step["requests"] for role, each in spent.items()}})
+    return [{"rate": rate, **{key: round(statistics.median(each[key] for each in numbers), 1) for key in numbers[0]}}
+            for rate, numbers in found.items()]
+
+
 def record_bytes(parts, redis, name, upstream):
     """Of users with a tier and the end of a subscription, written as an operator does."""
     arguments, environment, _ = parts.worker_command(name, upstream)
@@ -88,17 +111,17 @@ def _mean_bytes(redis, keys):
     return sum(sizes) / len(sizes)
 
 
-def document(machine, how, results, rounds, alone, keys, sizes):
-    """The file's content. `results` are summaries by scenario, `rounds` the single rounds."""
+def document(machine, how, results, rounds, rates, keys, sizes):
+    """The file's content. `results` are summaries by scenario, `rounds` the single rounds, `rates` those of `at_rates`."""
     scenarios = {}
     for name in SCENARIOS:
         cpu = results[name]["cpu"]
         commands = sum(each["commands"] for each in rounds[name]) / sum(each["requests"] for each in rounds[name])
-        scenarios[name] = {**{f"{role}_us": round(cpu[role] * 100, 2) for role in ("worker", "nginx", "redis")},
+        scenarios[name] = {**{f"{role}_us": round(cpu[role] * 100, 2) for role in _ROLES},
                            "redis_commands": round(commands, 3)}
     record, limit, credential = sizes
     return json.dumps({
         "machine": machine, "date": datetime.date.today().isoformat(), "how": how, "scenarios": scenarios,
-        "alone": {f"{each}_us": round(alone[each] * 1000, 1) for each in ("p50", "p99")},
+        "rates": rates,
         "redis_bytes": {"record": round(record), "limit": round(limit), "credential": round(credential)},
         "redis_keys_per_vend": round(keys, 2)}, indent=1, ensure_ascii=False) + "\n"

@@ -30,6 +30,8 @@ LIMITS = [
     ("sts_wire_cpu_over_sts_token", "≤", 1.15, "clients"),
     ("preflight_worker_requests", "≤", 0, "clients"),
     ("web_upload_100_time_over_curl", "≤", 1.5, "clients"),
+    # What of that is the page's: a browser's upload takes longer than curl's by any page.
+    ("web_upload_100_time_over_bare_page", "≤", 1.15, "clients"),
     ("page_kb", "≤", 60, "clients"),
     ("sts_calls_per_subject_at_expiry", "≤", 1, "expiry"),
     ("sts_calls_per_100_subjects", "≤", 100, "subjects"),

@@ -41,7 +41,9 @@ def measure(parts, rounds):
                 pairs.append(seconds)
     finally:
         store.stop()
-    values = {"web_upload_100_time_over_curl": statistics.median(page / curl for (page, _), curl in pairs), "page_kb": size / 1000}
+    values = {"web_upload_100_time_over_curl": statistics.median(page / curl for (page, _), curl in pairs),
+              "web_upload_100_time_over_bare_page": statistics.median(page / bare for (page, bare), _ in pairs),
+              "page_kb": size / 1000}
     told = ", ".join(f"{page:.2f} s beside {curl:.2f} s" for (page, _), curl in pairs)
     bare = statistics.median(bare / curl for (_, bare), curl in pairs)
     return values, [f"clients: the page uploads {_PHOTOS} photos of {_PHOTO_BYTES // 1000:,} KB, {_AT_ONCE} at once, beside curl: {told}; "

@@ -141,6 +141,21 @@ _FIELDS = ("worker_us", "nginx_us", "redis_us", "redis_commands")
 _MEMORY = ("record", "limit", "credential")
 
 
+@dataclasses.dataclass(frozen=True)
+class AtRate:
+    """Cached vends of one worker at a rate at which hardly one waits for another: how long they take, and their CPU, in µs."""
+
+    rate: float
+    p50: float
+    p99: float
+    worker: float
+    nginx: float
+    redis: float
+
+
+_OF_RATE = ("rate", "p50_us", "p99_us", "worker_us", "nginx_us", "redis_us")
+
+
 class Costs:
     """Measured costs, as `deploy/bench --save-costs` writes them."""
 
@@ -157,10 +172,12 @@ class Costs:
             measured = {name: _numbers(content["scenarios"][name], _FIELDS) for name in _SCENARIOS}
             self.memory = dict(zip(_MEMORY, _numbers(content["redis_bytes"], _MEMORY)))
             self.limit_keys = float(content["redis_keys_per_vend"])
-            self.alone_p50, self.alone_p99 = _numbers(content["alone"], ("p50_us", "p99_us"))
+            self.rates = sorted((AtRate(*_numbers(each, _OF_RATE)) for each in content["rates"]), key=lambda each: each.rate)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise WrongInput(f"{path} lacks or has a wrong {error}; write one with deploy/bench --save-costs FILE") \
                 from None
+        if not self.rates or self.rates[0].rate <= 0:
+            raise WrongInput(f"{path} has no rates, or one of nothing; write one with deploy/bench --save-costs FILE")
         if not 0 <= self.limit_keys < 1000:
             raise WrongInput(f"{path} has {self.limit_keys} for redis_keys_per_vend")
         self.vend_cached, self.vend_sts, self.upload = (
@@ -175,6 +192,15 @@ class Costs:
 
     def vend(self, cached):
         return self.vend_cached.times(cached).plus(self.vend_sts, 1 - cached)
+
+    def at(self, rate):
+        """Between two measured rates by the logarithm; above and below all of them as at the nearest."""
+        below = max((each for each in self.rates if each.rate <= rate), key=lambda each: each.rate, default=self.rates[0])
+        above = next((each for each in self.rates if each.rate > rate), below)
+        if above.rate <= below.rate or rate <= below.rate:
+            return below
+        share = math.log(rate / below.rate) / math.log(above.rate / below.rate)
+        return AtRate(*(one + share * (two - one) for one, two in zip(dataclasses.astuple(below), dataclasses.astuple(above))))
 
     def inputs(self):
         """For the list of what a plan is made of."""

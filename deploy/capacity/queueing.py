@@ -1,4 +1,9 @@
-"""Response times at a rate: a machine's processes as queues that share its cores, run event by event."""
+"""Response times at a rate: a machine's processes as queues that share its cores, run event by event.
+
+The costs of a request are those of a machine that is busy. Where a process has nothing to do, it sleeps, and to wake it costs
+the one that sends it something and itself: several times what the request costs, on a virtual machine. Half of what a request
+costs more at a low rate is taken to be the sender's.
+"""
 
 import collections
 import dataclasses
@@ -56,20 +61,43 @@ def predicted(load, costs):
     cpu = {"worker": cost.worker, "nginx": cost.nginx, "redis": cost.redis}
     if load.generator:
         cpu["generator"] = load.generator
-    bounds = [(load.workers * load.quota / (cost.worker / 1e6), f"{load.workers} worker(s)" +
+    bounds = [(_of_workers(load, cost, costs), f"{load.workers} worker(s)" +
                (f" at {load.quota:.0%} of a core" if load.quota < 1 else "")),
               (1e6 / cost.redis, "Redis, which has one thread"),
               (load.cores * 1e6 / sum(cpu.values()), f"{load.cores} core(s) for all processes")]
     if load.generator:
         bounds.append((1e6 / load.generator, "the generator, which has one thread"))
     knee, reason = min(bounds)
-    found = sorted(times(load, costs)) if load.rate < knee * 0.995 else None
+    found = None
+    cpu = {role: load.rate * each / 1e6 for role, each in cpu.items()}
+    if load.rate < knee * 0.995:
+        run = _Run(load, costs)
+        found = sorted(run.times())
+        cpu |= run.cores()
     return Prediction(
         rate=load.rate, workers=load.workers, cached=load.cached,
-        p50=found and found[len(found) // 2], p99=found and found[len(found) * 99 // 100],
-        cpu={role: load.rate * each / 1e6 for role, each in cpu.items()},
+        p50=found and found[len(found) // 2], p99=found and found[len(found) * 99 // 100], cpu=cpu,
         redis_commands=load.rate * cost.commands, knee=knee,
         knee_reason=f"{reason} can do {knee:,.0f} requests/s")
+
+
+def _of_workers(load, cost, costs):
+    """Requests a second that the workers' CPU is enough for."""
+    rate = load.workers * load.quota / (cost.worker / 1e6)
+    if load.quota < 1:
+        # What leaves the workers so little leaves the others idle: they are woken for each request all the same.
+        for _ in range(20):
+            woken = 2 * _wakes(costs, rate / load.workers)["worker"]
+            rate = load.workers * load.quota / ((cost.worker + woken) / 1e6)
+    return rate
+
+
+def _wakes(costs, rate):
+    """Microseconds that one costs the sender and the woken process, by the role of each, at a rate for each worker: how deep they
+    sleep goes by how long. A request goes to Redis once, to the others twice, and each of them sends it on as often."""
+    at, busy = costs.at(rate), costs.vend_cached
+    return {"worker": max(0, at.worker - busy.worker) / 4, "nginx": max(0, at.nginx - busy.nginx) / 4,
+            "redis": max(0, at.redis - busy.redis) / 2}
 
 
 def times(load, costs):
@@ -87,10 +115,12 @@ def curve(load, costs):
 class _Process:
     """One thread: its work in the order in which it came."""
 
-    def __init__(self, quota=1.0):
-        self.work = collections.deque()         # [seconds left, request]
+    def __init__(self, wake, quota=1.0):
+        self.work = collections.deque()         # [seconds left, request or None]
+        self.wake = wake                        # seconds
         self.quota = quota
         self.budget = quota * _SLICE
+        self.used = 0.0                         # seconds
 
     def runs(self):
         return bool(self.work) and (self.quota >= 1 or self.budget > 1e-12)
@@ -100,15 +130,20 @@ class _Run:
     def __init__(self, load, costs):
         self.load = load
         self.random = random.Random(load.seed)
-        self.nginx = [_Process() for _ in range(load.cores)]
-        self.workers = [_Process(load.quota) for _ in range(load.workers)]
-        self.redis = _Process()
-        self.generator = _Process()
+        rate = load.rate / load.workers
+        wakes = {role: each / 1e6 for role, each in _wakes(costs, rate).items()}
+        self.nginx = [_Process(wakes["nginx"]) for _ in range(load.cores)]
+        self.workers = [_Process(wakes["worker"], load.quota) for _ in range(load.workers)]
+        self.redis = _Process(wakes["redis"])
+        self.generator = _Process(0)
+        self.taken = 0
         self.processes = [*self.nginx, *self.workers, self.redis, self.generator]
         self.hit, self.miss = costs.vend_cached, costs.vend_sts
-        # What a lone request takes above its CPU time: wake-ups, sockets. Its spread is that of a lone client.
-        own = sum((self.hit.worker, self.hit.nginx, self.hit.redis))
-        median, high = (max(1.0, each - own) for each in (costs.alone_p50, costs.alone_p99))
+        # What a request takes above its CPU time, such as the kernel's between two processes, with the spread that was measured.
+        at = costs.at(rate)
+        own = sum((self.hit.worker, self.hit.nginx, self.hit.redis)) + \
+            1e6 * (2 * wakes["worker"] + 2 * wakes["nginx"] + wakes["redis"])
+        median, high = (max(1.0, each - own) for each in (at.p50, at.p99))
         self.wait = math.log(median), max(0.0, math.log(high / median) / 2.326)
 
     def times(self):
@@ -134,11 +169,12 @@ class _Run:
             now += step
             for each in active:
                 each.work[0][0] -= step * share
+                each.used += step * share
                 if each.quota < 1:
                     each.budget -= step * share
                 if each.work[0][0] <= 1e-12:
                     _, request = each.work.popleft()
-                    self._next(request, now, waiting, taken)
+                    self._next(request, now, waiting, taken, each)
             while waiting and waiting[0][0] <= now + 1e-12:
                 self._next(heapq.heappop(waiting)[2], now, waiting, taken)
             if limited and now >= tick - 1e-12:
@@ -149,7 +185,13 @@ class _Run:
                 number += 1
                 self._next([now, number, self._steps(number)], now, waiting, taken)
                 arrival += self._gap()
+        self.taken = len(taken)
         return [(each * 1e6 + self.random.lognormvariate(*self.wait)) for each in taken[_WARM_UP:]]
+
+    def cores(self):
+        """Busy ones by role, of a run that has ended."""
+        roles = {"worker": self.workers, "nginx": self.nginx, "redis": [self.redis]}
+        return {role: sum(each.used for each in processes) / self.taken * self.load.rate for role, processes in roles.items()}
 
     def _gap(self):
         return 1 / self.load.rate if self.load.even else self.random.expovariate(self.load.rate)
@@ -169,13 +211,22 @@ class _Run:
         last = [(worker, cost.worker / (2e6 if hits else 3e6))]
         return [*begin, *half, *middle, *last, *half, *begin][::-1]
 
-    def _next(self, request, now, waiting, taken):
+    def _next(self, request, now, waiting, taken, sender=None):
+        if request is None:
+            return
         start, number, steps = request
         if not steps:
             taken.append(now - start)
+            # The client, on another machine or here, is woken as well.
+            if sender:
+                sender.work.appendleft([sender.wake, None])
             return
         process, seconds = steps.pop()
         if process is None:
             heapq.heappush(waiting, (now + seconds, number, request))
-        else:
-            process.work.append([seconds, request])
+            return
+        if not process.work:
+            seconds += process.wake
+            if sender:
+                sender.work.appendleft([sender.wake, None])
+        process.work.append([seconds, request])
