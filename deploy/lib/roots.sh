@@ -64,9 +64,10 @@ run_in_root() {
     git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
         [[ ! -e $file ]] || printf '%s\0' "$file"
     done | tar --null -T - -cf - | tar -xf - -C "$place"
-    # Some checks ask git which files there are.
+    # Some checks ask git which files there are, and a campaign's report which commit it is of.
     git -C "$place" init -q
     git -C "$place" add -A
+    git -C "$place" -c user.name=root -c user.email=root@localhost commit -q --allow-empty -m "As of $(git rev-parse HEAD)"
     toolchain=$(realpath "$(command -v swift)")
     toolchain=${toolchain%/bin/*}
     mkdir -p "$root_folder$toolchain"
