@@ -4,6 +4,8 @@ struct SlotMap: Sendable, Equatable {
     let primaries: [RedisAddress]
     /// Of each slot, where its primary is among them; -1 for a slot that no server has.
     private let owners: [Int16]
+    /// Where slots of another owner begin, or of none, and whose: some numbers in place of 16,384 to compare.
+    private let borders: [Int]
     /// Whether each slot has a server.
     let isWhole: Bool
     /// Grows with each failover that the node knows of.
@@ -39,6 +41,8 @@ struct SlotMap: Sendable, Equatable {
         }
         self.primaries = primaries
         self.owners = owners
+        borders = owners.indices.filter { $0 == 0 || owners[$0] != owners[$0 - 1] }
+            .map { ($0 << 16) + Int(owners[$0]) + 1 }
         isWhole = !owners.contains(-1)
         let state = Self.fields(info)
         epoch = state["cluster_current_epoch"].flatMap { Int($0) } ?? 0
@@ -51,7 +55,7 @@ struct SlotMap: Sendable, Equatable {
         return owner < 0 ? nil : Int(owner)
     }
 
-    func hasSameOwners(as other: SlotMap) -> Bool { primaries == other.primaries && owners == other.owners }
+    func hasSameOwners(as other: SlotMap) -> Bool { primaries == other.primaries && borders == other.borders }
 
     /// Of the maps of several nodes the one to go by: of a node that takes requests, then the one that most nodes have,
     /// then that of the latest failover. A single node, such as one that now is of another cluster, does not decide by the

@@ -103,6 +103,23 @@ import Testing
         #expect(one.primaries == [.internet(host: "a", port: 7000), .internet(host: "b", port: 7000)])
     }
 
+    @Test func `maps differ by one slot, and by where one is that no server has`() throws {
+        let (a, b) = (Self.server(Self.text("a"), 7000), Self.server(Self.text("b"), 7000))
+        func map(_ border: Int, gap: Int = 1) throws -> SlotMap {
+            try #require(
+                Self.map([
+                    .array([.integer(0), .integer(border - 1), a]),
+                    .array([.integer(border - 1 + gap), .integer(16_383), b]),
+                ]))
+        }
+        let former = try map(99)
+        #expect(try former.hasSameOwners(as: map(99)))
+        #expect(try !former.hasSameOwners(as: map(100)))
+        #expect(try !former.hasSameOwners(as: map(99, gap: 2)))
+        #expect(try !map(99, gap: 2).hasSameOwners(as: map(98, gap: 2)))
+        #expect(try !map(99, gap: 2).isWhole)
+    }
+
     @Test func `configured nodes are asked for the map besides the primaries, and each once`() {
         func nodes(_ numbers: ClosedRange<Int>) -> [RedisAddress] {
             numbers.map { .internet(host: "n\($0)", port: 7000) }
