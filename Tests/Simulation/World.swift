@@ -22,6 +22,8 @@ final class World {
         /// Whether each keeps them; else every vend calls STS.
         var cachesCredentials = true
         var redis = RedisKind.single
+        /// Whether users are spread over two roles, so that one which STS fails does not hold up the other.
+        var hasTwoRoles = false
     }
 
     enum RedisKind: CaseIterable {
@@ -70,7 +72,8 @@ final class World {
             sharesCredentials: Bool.random(using: &random),
             cachesCredentials: Int.random(in: 0..<3, using: &random) > 0,
             redis: Plant.current == .staleMasterIsTrusted
-                ? .sentinel : RedisKind.allCases[Int(seed % UInt64(RedisKind.allCases.count))])
+                ? .sentinel : RedisKind.allCases[Int(seed % UInt64(RedisKind.allCases.count))],
+            hasTwoRoles: seed.isMultiple(of: 2))
         network = Network(draw)
         tokens = SecurityTokens(network)
         let throttles = Bool.random(using: &random) ? 0 : Double.random(in: 0...0.3, using: &random)
@@ -165,11 +168,11 @@ final class World {
             tokens.isDown = true
             Trace.note("sts", "is down")
             Trace.reached(.tokensDown)
-            // A breaker opens after twenty calls in a row.
-            for device in devices.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random)) {
+            // A breaker opens after twenty calls of a worker in a row.
+            for device in devices.shuffled(using: &random).prefix(Int.random(in: 0...devices.count, using: &random)) {
                 LoopActor.spawn { await device.crashAgainAndAgain() }
             }
-            await sleep(random.seconds(in: 10...1200))
+            await sleep(random.seconds(in: 60...1200))
             tokens.isDown = false
         case .s3Failures:
             let share = Double.random(in: 0.05...0.6, using: &random)

@@ -86,6 +86,8 @@ final class WorkerProcess {
         return written
     }
 
+    private static let roles = #"[{name: "second", roleARN: "arn:aws:iam::\#(ObjectStore.account):role/second"}]"#
+
     /// - Parameter redis: where it is.
     static func settings(_ world: World, audit: String, redis: String) -> Settings {
         let text = """
@@ -95,7 +97,8 @@ final class WorkerProcess {
               tokens: {issuers: [{issuer: "\(World.issuer)", audiences: ["cloakroom"], secret: {env: "SIGNING"}}]},
               vending: {credentialCache: {enabled: \(world.rules.cachesCredentials),
                 shared: {enabled: \(world.rules.sharesCredentials && world.rules.cachesCredentials), keys: [{env: "SEALING"}]}},
-                roleARN: "arn:aws:iam::\(ObjectStore.account):role/session", lifetimeSeconds: \(world.rules.lifetimeSeconds)},
+                roleARN: "arn:aws:iam::\(ObjectStore.account):role/session",
+                roles: \(world.rules.hasTwoRoles ? roles : "null"), lifetimeSeconds: \(world.rules.lifetimeSeconds)},
               uploads: {keyPrefix: "assets/", assetBaseURL: "\(World.assetsURL)"},
               renewal: {keyPrefix: "assets/", retentionDays: \(world.rules.retentionDays)},
               limits: {vend: {requests: \(world.rules.vends)}, renew: {requests: 60}},
