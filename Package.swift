@@ -287,7 +287,8 @@ let package = Package(
             name: "CloakroomTestSupport", dependencies: ["CloakroomKitTestSupport", "CloakroomLoop"],
             path: "Tests/Support", swiftSettings: swiftSettings),
         .target(
-            name: "CloakroomScriptedS3", dependencies: ["CloakroomCLinux", "CloakroomCrypto", "CloakroomLoop"],
+            name: "CloakroomScriptedS3",
+            dependencies: ["CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomLoop"],
             path: "Tests/ScriptedS3",
             swiftSettings: swiftSettings),
         // What the simulation's process has in place of the C library's clocks, random numbers and stamps of files.

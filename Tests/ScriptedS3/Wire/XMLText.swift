@@ -1,5 +1,5 @@
+import CloakroomAWS
 import Foundation
-import FoundationXML
 
 /// Writing XML.
 enum XMLText {
@@ -23,45 +23,23 @@ enum XMLText {
     }
 }
 
-/// A document that a client sent, read by libxml2.
-final class XMLTree {
-    let name: String
-    private(set) var children: [XMLTree] = []
-    private(set) var text = ""
-
-    private init(_ name: String) { self.name = name }
+/// A document that a client sent.
+struct XMLTree {
+    private let element: XMLElement
 
     static func read(_ bytes: [UInt8]) -> XMLTree? {
-        let reading = Reading()
-        let parser = XMLParser(data: Data(bytes))
-        parser.delegate = reading
-        return parser.parse() ? reading.root : nil
+        // A deletion names 1,000 objects.
+        let limits = XMLReader.Limits(bytes: 16 << 20, elements: 100_000)
+        return (try? XMLReader.read(bytes, limits: limits)).map { XMLTree(element: $0) }
     }
 
-    subscript(name: String) -> XMLTree? { children.first { $0.name == name } }
+    var name: String { element.name }
+    var text: String { element.text }
+    var children: [XMLTree] { element.children.map { XMLTree(element: $0) } }
+
+    subscript(name: String) -> XMLTree? { element[name].map { XMLTree(element: $0) } }
 
     func all(_ name: String) -> [XMLTree] { children.filter { $0.name == name } }
 
-    func text(_ name: String) -> String? { self[name]?.text.trimmingCharacters(in: .whitespacesAndNewlines) }
-
-    private final class Reading: NSObject, XMLParserDelegate {
-        var root: XMLTree?
-        private var open: [XMLTree] = []
-
-        func parser(
-            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-            attributes: [String: String]
-        ) {
-            let element = XMLTree(name)
-            open.last?.children.append(element)
-            if root == nil { root = element }
-            open.append(element)
-        }
-
-        func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-            open.removeLast()
-        }
-
-        func parser(_ parser: XMLParser, foundCharacters text: String) { open.last?.text += text }
-    }
+    func text(_ name: String) -> String? { element.text(of: name)?.trimmingCharacters(in: .whitespacesAndNewlines) }
 }
