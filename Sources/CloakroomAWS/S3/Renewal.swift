@@ -34,10 +34,13 @@ package struct Renewal: Sendable, Equatable {
 
     package let outcome: Outcome
     package let counts: AttemptCounts
+    /// Whether it is of a copy that an earlier request began, and is told of for the first time.
+    package let isOfEarlierCopy: Bool
 
-    package init(outcome: Outcome, counts: AttemptCounts) {
+    package init(outcome: Outcome, counts: AttemptCounts, isOfEarlierCopy: Bool = false) {
         self.outcome = outcome
         self.counts = counts
+        self.isOfEarlierCopy = isOfEarlierCopy
     }
 }
 

@@ -19,7 +19,7 @@ extension S3Client {
         var counts = AttemptCounts()
         guard let object = ObjectAddress(key: key) else { return Renewal(outcome: .invalidKey, counts: counts) }
         if !backgroundCopies.isEmpty, let outcome = backgroundCopies.outcome(of: object, now: runtime.now()) {
-            return Renewal(outcome: outcome, counts: counts)
+            return Renewal(outcome: outcome, counts: counts, isOfEarlierCopy: true)
         }
         do {
             let outcome = try await renew(object, deadline: deadline, counts: &counts)

@@ -13,16 +13,19 @@ package import CloakroomRedis
 /// Posts events to the webhook, each until that says that it has it.
 ///
 /// All workers do, as consumers of one group: an event that a worker had when it ended is taken by another when its next
-/// attempt is due. While the webhook is unreachable no new events are given out, so that what waits for another attempt
-/// stays little.
+/// attempt is due. While the webhook is unreachable, or many events wait for another attempt, new ones go out one at a time, and
+/// more and more seldom while it is unreachable: what waits for another attempt stays little, and one event that the webhook
+/// never takes holds up no other.
 @LoopActor
 package final class EventDelivery {
     /// At once, by one worker.
     private static let maximumPosts = 8
     private static let page = 128
-    /// With so many waiting for another attempt no new ones are given out.
+    /// With so many waiting for another attempt new ones go out one at a time.
     private static let maximumPending = 1000
     private static let interval: Duration = .seconds(1)
+    /// The longest time between two new events, neither of which is taken.
+    private static let longestProbeDelay: Duration = .seconds(60)
     /// A webhook has little to say.
     package nonisolated static let maximumResponseBytes = 64 << 10
 
@@ -40,6 +43,10 @@ package final class EventDelivery {
     private var due: [String: Int] = [:]
     private var pendingCount = 0
     private var isAway = false
+    /// When the next new event may go out while they go one at a time, and how long it is until the one after that if that one
+    /// is not taken.
+    private var nextProbe = ContinuousClock.now
+    private var probeDelay = interval
 
     /// Called with why Redis gave or took none.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
@@ -73,10 +80,11 @@ package final class EventDelivery {
     package func deliver() async -> Bool {
         let claimed = due
         due = [:]
+        let count = newCount
         let taken: EventStream.Taken
         do throws(RedisError) {
             taken = try await stream.take(
-                as: consumer, new: newCount, from: position, page: Self.page, claiming: claimed.keys.sorted(),
+                as: consumer, new: count, from: position, page: Self.page, claiming: claimed.keys.sorted(),
                 idleFor: retry.minimumDelay)
         } catch {
             onFailure?(error)
@@ -95,13 +103,12 @@ package final class EventDelivery {
             taken.claimed.map { entry in post(entry, attempt: (claimed[entry.id] ?? 0) + 1) }
             + taken.new.map { entry in post(entry, attempt: 1) }
         for post in posts { await post.value }
-        return !due.isEmpty || position != "-" || (taken.new.count == Self.maximumPosts && !isAway)
+        return !due.isEmpty || position != "-" || (count > 0 && taken.new.count == count && newCount > 0)
     }
 
-    /// One alone finds out whether the webhook is reachable again, when none is left that will.
     private var newCount: Int {
-        if isAway { return pendingCount == 0 ? 1 : 0 }
-        return pendingCount < Self.maximumPending ? Self.maximumPosts : 0
+        if !isAway, pendingCount < Self.maximumPending { return Self.maximumPosts }
+        return ContinuousClock.now >= nextProbe ? 1 : 0
     }
 
     private func post(_ entry: EventStream.Entry, attempt: Int) -> Task<Void, Never> {
@@ -142,7 +149,7 @@ package final class EventDelivery {
             case .hopeless(let reason): try await bury(entry, head, because: reason, attempts: attempt - 1)
             case .attempted(let label):
                 metrics.postedEvent(label)
-                noteWhetherAway(label)
+                noteWhetherAway(label, attempt: attempt)
                 if label == .delivered {
                     try await stream.settle(entry.id)
                     if let type = head?.type { metrics.deliveredEvent(type, after: age(of: entry)) }
@@ -171,7 +178,17 @@ package final class EventDelivery {
             ["event": .text(head?.id ?? entry.id), "attempts": .integer(attempts), "reason": .text(reason)])
     }
 
-    private func noteWhetherAway(_ label: EventDeliveryLabel) {
+    private func noteWhetherAway(_ label: EventDeliveryLabel, attempt: Int) {
+        if label == .delivered {
+            (nextProbe, probeDelay) = (.now, Self.interval)
+        } else if attempt == 1, ContinuousClock.now >= nextProbe {
+            // One that responds is there: what it refuses says nothing of the next one.
+            if !label.isAway { probeDelay = Self.interval }
+            nextProbe = .now + probeDelay
+            if label.isAway { probeDelay = min(probeDelay * 2, Self.longestProbeDelay) }
+        }
+        // An event that fails once more says nothing of others.
+        if label.isAway, attempt > 1 { return }
         if label == .refused {
             log.warning("the webhook refuses an event")
         } else if label.isAway != isAway {

@@ -245,18 +245,29 @@ package final class EventStream {
         }
     }
 
+    package enum Revival: Sendable {
+        case done
+        /// It is dead no more.
+        case gone
+        /// The stream has as many as it may: another would be trimmed for it.
+        case full
+    }
+
     /// Puts a dead one into the stream again, as a new entry.
-    ///
-    /// - Returns: whether it was still there.
-    package func revive(_ dead: Dead) async throws(RedisError) -> Bool {
+    package func revive(_ dead: Dead) async throws(RedisError) -> Revival {
         let text = String(decoding: dead.text, as: UTF8.self)
-        return try await redis.run(
-            Self.reviveScript.call(
-                keys: [deadKey, key], arguments: [dead.id, String(settings.maximumLength), text])) == .integer(1)
+        let call = Self.reviveScript.call(
+            keys: [deadKey, key], arguments: [dead.id, String(settings.maximumLength), text])
+        return switch try await redis.run(call) {
+        case .integer(1): .done
+        case .integer(-1): .full
+        default: .gone
+        }
     }
 
     private static let reviveScript = RedisScript(
         text: """
+            if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[2]) then return -1 end
             if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
             redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', '\(field)', ARGV[3])
             return 1

@@ -24,7 +24,8 @@ final class RenewalBatch {
 
     /// Takes note of an object that was copied; of one that several keys lead to, once.
     func note(_ renewal: Renewal, of key: String) {
-        if case .renewed = renewal.outcome, renewal.counts.attempts > 0 { copiedKeys.append(key) }
+        guard case .renewed = renewal.outcome, renewal.counts.attempts > 0 || renewal.isOfEarlierCopy else { return }
+        copiedKeys.append(key)
     }
 
     /// Renews an object once, however many keys of the batch lead to it.

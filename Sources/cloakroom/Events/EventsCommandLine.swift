@@ -35,7 +35,7 @@ struct EventsCommandLine {
                 return try await body(
                     EventStream(redis: redis, settings: events, keyPrefix: settings.redis.keyPrefix))
             } catch {
-                return Output.fail("Redis at \(settings.redis.servers): \(error.label)")
+                return Output.fail(UserCommandLine.sentence(.redis(error), settings.redis))
             }
         }
     }

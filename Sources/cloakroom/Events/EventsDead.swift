@@ -19,8 +19,15 @@ enum EventsDead: Command {
                 let dead = try await stream.dead(after: last, count: min(page, limit - count))
                 guard let end = dead.last else { break }
                 for event in dead {
-                    if retries { guard try await stream.revive(event) else { continue } }
-                    Output.print(text(event))
+                    switch retries ? try await stream.revive(event) : .done {
+                    case .done: Output.print(text(event))
+                    case .gone: continue
+                    case .full:
+                        let left = try await stream.status().deadCount
+                        return Output.fail(
+                            "as many events wait as may (events.streamMaximumLength), and more would be lost: \(left) stay dead; "
+                                + "run this again when those are delivered")
+                    }
                 }
                 (last, count) = (end.id, count + dead.count)
             }
@@ -46,7 +53,8 @@ enum EventsDead: Command {
           --limit N  so many at most; 1000 without it
           --retry    moves them back, so that workers post them again from the first attempt on
 
-        Exit status: 0 done, 1 Redis does not respond, or there are no events, 2 the command line was not understood.
+        Exit status: 0 done, 1 Redis does not respond, there are no events, or no more may wait, 2 the command line was not
+        understood.
 
         Examples:
           cloakroom events dead cloakroom.json5 | jq .event.type

@@ -27,7 +27,10 @@ enum UserEvents {
         for attempt in 0..<attempts {
             if attempt > 0 { try? await LoopActor.sleep(for: .milliseconds(250)) }
             do throws(RedisError) {
-                _ = try await stream.add(texts)
+                let trimmed = try await stream.add(texts)
+                if trimmed > 0, events.webhook != nil {
+                    Output.note("the stream of events is full: \(trimmed) that waited are lost for this one")
+                }
                 return .success
             } catch {
                 failure = error

@@ -164,6 +164,31 @@ struct EventDeliveryTests {
         }
     }
 
+    /// Whatever the receiver says of them, those that it does take reach it.
+    @Test(arguments: [(1, 500), (1, 0), (1003, 400)])
+    @LoopActor func `events that are never taken hold up no other`(bad: Int, status: Int) async throws {
+        let never = Mutex<Set<String>>([])
+        let server = try HTTPServer { request in
+            let text = String(decoding: request.body, as: UTF8.self)
+            guard never.withLock({ never in never.contains { text.contains($0) } }) else { return [.answer(200)] }
+            return status == 0 ? [.end] : [.answer(status)]
+        }
+        var settings = Settings.Events.test(server.url)
+        settings.maximumLength = 3000
+        try await withPlace(settings) { place in
+            let sent = try await place.add(bad)
+            never.withLock { $0 = Set(sent) }
+            _ = try await place.add(12)
+            let delivery = try place.delivery()
+            let end = ContinuousClock.now + .seconds(20)
+            while place.count(.delivered) < 12, ContinuousClock.now < end {
+                if await !delivery.deliver() { try await LoopActor.sleep(for: .milliseconds(20)) }
+            }
+            #expect(place.count(.delivered) == 12)
+            #expect(try await place.stream.status().length == bad)
+        }
+    }
+
     @Test @LoopActor func `what no worker wrote is dead, and is not posted`() async throws {
         let server = try HTTPServer { _ in [.answer(200)] }
         try await withPlace(.test(server.url)) { place in

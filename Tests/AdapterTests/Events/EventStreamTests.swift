@@ -67,9 +67,20 @@ struct EventStreamTests {
             #expect(dead.map { String(decoding: $0.text, as: UTF8.self) } == ["b"])
             #expect(dead.map(\.reason) == ["attempts"] && dead.map(\.attempts) == [7])
             #expect(try await stream.dead(after: dead[0].id, count: 10) == [])
-            #expect(try await stream.revive(dead[0]))
-            #expect(try await !stream.revive(dead[0]))
+            #expect(try await stream.revive(dead[0]) == .done)
+            #expect(try await stream.revive(dead[0]) == .gone)
             #expect(text(try await take(stream).new) == ["b"])
+            // None of those that wait is trimmed for it.
+            try await stream.settle(try #require(try await take(stream, new: 0).pending.first?.id))
+            _ = try await stream.add(["c"])
+            let last = try #require(try await take(stream).new.first)
+            #expect(try await stream.bury(last, because: "attempts", attempts: 7, keeping: 100))
+            _ = try await stream.add([String](repeating: "x", count: 1000))
+            let waiting = try await stream.status().length
+            let again = try #require(try await stream.dead(after: nil, count: 10).first)
+            #expect(try await stream.revive(again) == .full)
+            let status = try await stream.status()
+            #expect(status.length == waiting && status.deadCount == 1)
         }
     }
 
