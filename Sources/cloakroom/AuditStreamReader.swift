@@ -12,7 +12,8 @@ enum AuditStreamReader {
 
         var description: String {
             switch self {
-            case .redis(let address, let error): "Redis at \(address): \(error.label)"
+            case .redis(let address, let error):
+                "Redis at \(address): \(error.label); \(error.advice)"
             case .noStream(let key): "Redis has no stream \(key)"
             }
         }

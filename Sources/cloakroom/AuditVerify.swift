@@ -29,6 +29,8 @@ enum AuditVerify: Command {
         }
         verifier.finish()
         Output.print(table(verifier))
+        // An emptied file, or another one, has no fault.
+        guard !verifier.chains.isEmpty else { return Output.fail("there is no line of an audit in it") }
         return verifier.faultCount == 0 ? .success : .failure
     }
 
@@ -70,7 +72,7 @@ enum AuditVerify: Command {
           --continued    chains may begin before the first file: older ones are kept elsewhere, or are gone by intent
           --stream NAME  read the stream `audit.stream` of the Redis that the settings name
 
-        Exit status: 0 no fault, 1 a fault, or something could not be read, 2 the command line was not understood.
+        Exit status: 0 no fault, 1 a fault, no line of an audit, or something could not be read, 2 the command line was not understood.
 
         Examples:
           cloakroom audit verify /var/log/cloakroom/audit.log.1 /var/log/cloakroom/audit.log

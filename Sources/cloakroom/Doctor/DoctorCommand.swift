@@ -45,7 +45,9 @@ enum DoctorCommand: Command {
     private static func checks(_ options: Options) throws(EarlyExit) -> [CheckName] {
         let only = try names(options.values["only"])
         let skipped = try names(options.values["skip"]) ?? []
-        return (only ?? CheckName.allCases).filter { !skipped.contains($0) }
+        let checks = (only ?? CheckName.allCases).filter { !skipped.contains($0) }
+        guard !checks.isEmpty else { throw .usage("nothing is left to check") }
+        return checks
     }
 
     /// - Parameter text: separated by commas; `nil` where the option is not given.

@@ -29,16 +29,8 @@ enum UserRevoke: Command {
     private static func revoke(
         _ user: UserID, _ records: UserRecords, _ settings: Settings, applies: Bool, disables: Bool
     ) async throws -> ExitStatus {
-        // Before anything is changed: without credentials nothing could be applied.
         let upstreams = applies ? Upstreams(of: settings) : nil
         let roles = settings.vending.roles.distinct
-        var clients: [(role: SessionRole, iam: IAMClient)] = []
-        if let upstreams {
-            for role in roles {
-                try await upstreams.credentials(of: role).require()
-                clients.append((role, try upstreams.iam(of: role)))
-            }
-        }
         let revocation = Revocation(
             records: records, requestDeadline: settings.server.requestDeadline,
             hasFailover: settings.redis.servers.hasFailover)
@@ -61,9 +53,8 @@ enum UserRevoke: Command {
                 return told == .success ? status : told
             }
             var result = told
-            for (role, iam) in clients where await !denied(user, before: time, role, iam, revocation) {
-                result = .failure
-            }
+            // The roles of some accounts may be out of reach: sessions of the others are denied all the same.
+            for role in roles where await !denied(user, before: time, role, upstreams, revocation) { result = .failure }
             return result
         } catch {
             if case .records(let fault) = error { throw fault }
@@ -74,9 +65,20 @@ enum UserRevoke: Command {
     /// Sessions of one role are denied even where those of another cannot be.
     @LoopActor
     private static func denied(
-        _ user: UserID, before time: Date, _ role: SessionRole, _ iam: IAMClient, _ revocation: Revocation
+        _ user: UserID, before time: Date, _ role: SessionRole, _ upstreams: Upstreams?, _ revocation: Revocation
     ) async -> Bool {
         let name = role.nameInIAM
+        guard let upstreams else { return false }
+        let iam: IAMClient
+        do {
+            try await upstreams.credentials(of: role).require()
+            iam = try upstreams.iam(of: role)
+        } catch {
+            _ = Output.fail(
+                "vending is stopped, but sessions of the role \(name) from before are not denied: \(error)\n"
+                    + "Try again, or apply what revoke without --apply prints")
+            return false
+        }
         do throws(Revocation.RevocationError) {
             let count = try await revocation.deny(
                 user, before: time, role: name, iam: iam, deadline: .now + .seconds(60))
