@@ -121,9 +121,9 @@ import Testing
                 """
                 CREATE TABLE work (name TEXT NOT NULL PRIMARY KEY, begun REAL, done REAL, failures INTEGER NOT NULL)
                     WITHOUT ROWID
-                """, owner,
+                """, owner, "ALTER TABLE work ADD COLUMN retry REAL",
             ],
-            row: "INSERT INTO work VALUES ('a.bin', 1795183200, 1795183200, 0)",
+            row: "INSERT INTO work (name, begun, done, failures) VALUES ('a.bin', 1795183200, 1795183200, 0)",
             read: { file, unnamed in
                 let clock = FakeRuntime()
                 let schedule = try WorkSchedule(

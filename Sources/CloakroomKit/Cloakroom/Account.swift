@@ -38,6 +38,11 @@ struct Account {
         }
     }
 
+    /// Opens a file of records in the user's folder; on a full disk, which is reported, they are kept in memory.
+    func openRecords<Part>(_ name: String, _ part: (_ file: URL) throws -> Part) throws -> Part {
+        try open(name, part) ?? part(RecordsFile.inMemory)
+    }
+
     private func unlessFull<Part>(_ make: () throws -> Part) throws -> Part? {
         do { return try make() } catch let error as CloakroomError where error.code == .diskFull {
             onStoreFailure(error)
@@ -45,14 +50,16 @@ struct Account {
         }
     }
 
-    /// By the credentials, or as it was the last time, where the worker cannot be reached now.
+    /// By the credentials, or as it was the last time, where the worker cannot be reached now, or vends none while the user has
+    /// stored too much or has not paid: what is queued and renewed goes on.
     func layout() async throws -> PhotoLayout {
         let record = RecordedLayout(in: folder, userID: user)
         let vended: VendedCredentials
         do throws(CloakroomError) {
             vended = try await credentials.credentials()
         } catch {
-            guard error.isRetryable, let layout = record.read() else { throw error }
+            let goesOn = error.isRetryable || [.storageQuotaExceeded, .subscriptionRequired].contains(error.code)
+            guard goesOn, let layout = record.read() else { throw error }
             return layout
         }
         let layout = try PhotoLayout(vended: vended.checked(belongingTo: user), userID: user)

@@ -71,18 +71,24 @@ extension Cloakroom {
     ///   - collector: which images.
     ///   - cache: where their bytes may be; `nil` for no recovery.
     ///   - urls: where the app keeps their URLs; `nil` for no recovery.
-    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and for ``Configuration/assetBaseURLs`` that are
-    ///   none.
+    /// On a full disk the records are kept in memory, which is reported to ``Configuration/onStoreFailure``.
+    ///
+    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and ``CloakroomError/Code/invalidRequest`` without
+    ///   ``Configuration/assetBaseURLs``, or where they are none: no image would be renewed.
     public func renewals(
         of collector: any AssetRenewalURLCollector, cache: (any AssetCache)? = nil, urls: (any AssetURLWriter)? = nil
     ) throws -> AssetRenewalManager {
-        let store = try SQLiteRenewalStore(
-            at: folder.appendingPathComponent("renewals.sqlite"), owner: owner, runtime: configuration.runtime)
+        guard !configuration.assetBaseURLs.isEmpty else {
+            throw CloakroomError(.invalidRequest, "Configuration.assetBaseURLs has none of the images' origins")
+        }
+        let store = try account.openRecords("renewals.sqlite") {
+            try SQLiteRenewalStore(at: $0, owner: owner, runtime: configuration.runtime)
+        }
         var recovery: AssetRecovery?
         if let cache, let urls {
             recovery = AssetRecovery(
                 uploader: client, cache: cache, urls: urls,
-                journal: try SQLiteRecoveryJournal(at: folder.appendingPathComponent("recovery.sqlite"), owner: owner),
+                journal: try account.openRecords("recovery.sqlite") { try SQLiteRecoveryJournal(at: $0, owner: owner) },
                 renewals: store, runtime: configuration.runtime)
         }
         let renewals = AssetRenewalManager(
@@ -110,9 +116,9 @@ extension Cloakroom {
         }
         return SourceBackup(
             source: source, client: background, layout: layout,
-            journal: try SourceJournal(
-                at: folder.appendingPathComponent("\(SourceBackup.folderName(name)).sqlite"), owner: owner,
-                runtime: configuration.runtime),
+            journal: try account.openRecords("\(SourceBackup.folderName(name)).sqlite") {
+                try SourceJournal(at: $0, owner: owner, runtime: configuration.runtime)
+            },
             folder: folder.appendingPathComponent(SourceBackup.folderName(name), isDirectory: true),
             conditions: conditions,
             requirements: requirements)

@@ -37,6 +37,7 @@ public struct Cloakroom: Sendable {
     public let schedule: WorkSchedule
     let open = Locked(OpenParts())
     let tokens: SignedInTokens
+    let account: Account
 
     /// Opens what is on the disk; nothing is sent. On a full disk, what has no room is left out or kept in memory, and reported by
     /// ``Configuration/onStoreFailure``. Photos are where they are in a worker's usual configuration; for one with
@@ -73,6 +74,7 @@ public struct Cloakroom: Sendable {
     private init(_ account: Account, _ configuration: Configuration, layout: PhotoLayout) throws {
         self.configuration = configuration
         self.layout = layout
+        self.account = account
         owner = account.owner
         folder = account.folder
         client = account.client
@@ -95,9 +97,9 @@ public struct Cloakroom: Sendable {
             }, options: configuration.backupOptions)
         restore = PhotoRestore(client: objects, layout: layout)
         uploads = AssetUploader(uploader: client, retention: configuration.assetRetention, runtime: runtime)
-        schedule =
-            try account.open("schedule.sqlite") { try WorkSchedule(at: $0, owner: account.owner, runtime: runtime) }
-            ?? WorkSchedule(at: RecordsFile.inMemory, owner: account.owner, runtime: runtime)
+        schedule = try account.openRecords("schedule.sqlite") {
+            try WorkSchedule(at: $0, owner: account.owner, runtime: runtime)
+        }
     }
 
     /// The same, with a closure that gives the token of the user it is told, as ``TokenProvider/token(ofUser:)`` does: it throws

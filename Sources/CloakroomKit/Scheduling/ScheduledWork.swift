@@ -11,7 +11,7 @@ public struct ScheduledWork: Sendable {
     /// - Parameters:
     ///   - name: the same at each launch.
     ///   - perform: ends soon when its task is cancelled; the rest is for the next time. What it throws is in
-    ///     ``ScheduledWorkResult/error``, and it is due again sooner.
+    ///     ``ScheduledWorkResult/error``, and it is due again sooner: after ``CloakroomError/retryAfter``, where the error has it.
     public init(_ name: String, every interval: Duration, perform: @escaping @Sendable () async throws -> Void) {
         self.name = name
         self.interval = interval
@@ -37,6 +37,8 @@ struct WorkRecord: Equatable {
     var lastDone: Date?
     /// In a row.
     var failures = 0
+    /// When the last failure asked to come again.
+    var retry: Date?
 
     /// After one, two, three … failures; never later than without one.
     private static func delay(after failures: Int) -> Duration { .seconds(900 << min(failures - 1, 5)) }
@@ -45,6 +47,8 @@ struct WorkRecord: Equatable {
     func due(every interval: Duration, now: Date) -> Date {
         guard let lastBegun, lastBegun <= now else { return now }
         if failures > 0 {
+            let latest = lastBegun.addingTimeInterval(interval / .seconds(1))
+            if let retry, retry > lastBegun { return min(retry, latest) }
             return lastBegun.addingTimeInterval(min(Self.delay(after: failures), interval) / .seconds(1))
         }
         guard let lastDone, lastDone <= now else { return now }

@@ -138,11 +138,13 @@ public actor WorkSchedule {
         }
         switch result.error?.code {
         case nil:
-            record.failures = 0
+            (record.failures, record.retry) = (0, nil)
             record.lastDone = runtime.wallClock()
         // That the time was over is not its fault.
         case .some(.cancelled): break
-        default: record.failures += 1
+        default:
+            record.failures += 1
+            record.retry = result.error?.retryAfter.map { runtime.wallClock().addingTimeInterval($0 / .seconds(1)) }
         }
         do { try save(record, of: work.name) } catch { result.error = result.error ?? error }
         return result
@@ -172,13 +174,14 @@ public actor WorkSchedule {
 
     private func records() throws(CloakroomError) -> [String: WorkRecord] {
         try file.perform { database throws(SQLiteError) in
-            let rows = try database.rows("SELECT name, begun, done, failures FROM work") { row in
+            let rows = try database.rows("SELECT name, begun, done, failures, retry FROM work") { row in
                 (
                     row.text(0),
                     WorkRecord(
                         lastBegun: row.realIfPresent(1).map(Date.init(timeIntervalSince1970:)),
                         lastDone: row.realIfPresent(2).map(Date.init(timeIntervalSince1970:)),
-                        failures: Int(row.integer(3)))
+                        failures: Int(row.integer(3)),
+                        retry: row.realIfPresent(4).map(Date.init(timeIntervalSince1970:)))
                 )
             }
             return Dictionary(rows) { $1 }
@@ -188,10 +191,11 @@ public actor WorkSchedule {
     private func save(_ record: WorkRecord, of name: String) throws(CloakroomError) {
         try file.perform { database throws(SQLiteError) in
             try database.run(
-                "INSERT OR REPLACE INTO work (name, begun, done, failures) VALUES (?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO work (name, begun, done, failures, retry) VALUES (?, ?, ?, ?, ?)",
                 [
                     .text(name), SQLiteValue(record.lastBegun?.timeIntervalSince1970),
                     SQLiteValue(record.lastDone?.timeIntervalSince1970), SQLiteValue(record.failures),
+                    SQLiteValue(record.retry?.timeIntervalSince1970),
                 ])
         }
     }
@@ -205,6 +209,7 @@ public actor WorkSchedule {
                 WITHOUT ROWID;
             """,
             RecordsFile.ownerTable,
+            "ALTER TABLE work ADD COLUMN retry REAL",
         ],
         tables: ["work"],
         // Records lost in a power failure cost doing it once more.

@@ -141,6 +141,7 @@ public actor BlobTableSource: LegacyBlobSource {
         return try Self.perform { () throws(SQLiteError) in
             let mode = try number("PRAGMA auto_vacuum")
             if mode == 0, try number("PRAGMA freelist_count") > 0 {
+                guard try !hasOtherRowids() else { return .pending(neededBytes: 0) }
                 // Once into a file of its own, and once into the log.
                 let livePages = try number("PRAGMA page_count") - number("PRAGMA freelist_count")
                 let needed = try 2 * livePages * number("PRAGMA page_size") + Self.reserve
@@ -159,6 +160,22 @@ public actor BlobTableSource: LegacyBlobSource {
             // A reader keeps the file as long as it was.
             return try checkpoint() ? .done : .pending(neededBytes: 0)
         }
+    }
+
+    /// Whether VACUUM might give rows of another table new numbers, to which an index for full text or another table may refer:
+    /// it keeps those that are a column alone (sqlite.org, VACUUM).
+    private func hasOtherRowids() throws(SQLiteError) -> Bool {
+        let tables = try database.rows(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name <> 'blobs'"
+                + " AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        ) { (name: $0.text(0), sql: $0.text(1)) }
+        for table in tables where !table.sql.uppercased().contains("WITHOUT ROWID") {
+            let keys = try database.rows("SELECT type FROM pragma_table_info(?) WHERE pk > 0", [.text(table.name)]) {
+                $0.text(0)
+            }
+            if keys.count != 1 || keys[0].uppercased() != "INTEGER" { return true }
+        }
+        return false
     }
 
     /// - Returns: whether all of the log is in the database.

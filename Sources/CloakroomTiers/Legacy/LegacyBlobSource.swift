@@ -48,7 +48,8 @@ public struct LegacyBlob: Sendable, Equatable {
 /// What came of giving room back.
 public enum LegacyCompaction: Sendable, Equatable {
     case done
-    /// Later: there is no room for it now, or another connection reads.
+    /// Later: there is no room for it now, or another connection reads. Or it is the app's to do (`VACUUM`), because the database
+    /// has tables without an INTEGER PRIMARY KEY, whose rows get other numbers with it.
     ///
     /// - Parameter neededBytes: free ones that it takes; 0 when that is not the reason.
     case pending(neededBytes: Int64)

@@ -136,6 +136,28 @@ import Testing
         #expect(try await connected(offline).layout == first.layout)
     }
 
+    @Test(arguments: ["storage_quota_exceeded", "subscription_required"])
+    func `who gets no credentials for now has the layout of the last time`(code: String) async throws {
+        let first = try await connected(CloakroomBench.service(vended: Self.elsewhere))
+        await first.credentials.forget()
+        let refusing = ScriptedHTTP { _, _ in .json(403, #"{"error":"no","code":"\#(code)"}"#) }
+        #expect(try await connected(refusing).layout == first.layout)
+        let disabled = ScriptedHTTP { _, _ in .json(403, #"{"error":"no","code":"user_disabled"}"#) }
+        await #expect {
+            _ = try await connected(disabled)
+        } throws: { ($0 as? CloakroomError)?.code == .userDisabled }
+    }
+
+    @Test func `renewals want to know where the images are`() throws {
+        var configuration = try configuration()
+        configuration.assetBaseURLs = []
+        let cloakroom = try Cloakroom(
+            configuration: configuration, user: "u_1", tokens: ClosureTokenProvider { "token" })
+        #expect {
+            _ = try cloakroom.renewals(of: AssetCollection([]))
+        } throws: { ($0 as? CloakroomError)?.code == .invalidRequest }
+    }
+
     @Test func `the layout of the last time does not hide another user's credentials`() async throws {
         _ = try await connected(CloakroomBench.service(vended: Self.elsewhere)).credentials.forget()
         let another = CloakroomBench.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)

@@ -22,6 +22,7 @@ import Testing
         var configuration = server.configuration(folder: disk.url.appendingPathComponent("state"))
         configuration.cacheFolder = disk.url.appendingPathComponent("cache")
         configuration.onStoreFailure = { failures.append($0.code) }
+        configuration.assetBaseURLs = [try #require(URL(string: "https://cdn.example"))]
         let cloakroom = try Cloakroom(configuration: configuration, user: "u_1", tokens: server.tokens(forUser: "u_1"))
         #expect(Set(failures.all) == [.diskFull])
         let report = await cloakroom.backup.backUp([photo])
@@ -29,6 +30,10 @@ import Testing
         let md5 = MD5.hash(Data("a photo".utf8)).hexadecimal
         #expect(server.objects().keys.sorted() == [try cloakroom.layout.photo(md5: md5)])
         #expect(try await cloakroom.images().data(for: .photo(md5: md5)) == Data("a photo".utf8))
+        let renewals = try cloakroom.renewals(of: AssetCollection([]))
+        #expect(await renewals.renewIfNeeded().error == nil)
+        let library = try cloakroom.backup(of: FolderPhotoSource(pictures.url))
+        #expect(await library.run().failures == [])
         await cloakroom.schedule.add(ScheduledWork("work", every: .seconds(60)) {})
         #expect(await cloakroom.schedule.runDue() == [ScheduledWorkResult(name: "work", error: nil)])
         #expect(await cloakroom.schedule.runDue() == [])

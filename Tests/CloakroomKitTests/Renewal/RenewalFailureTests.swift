@@ -58,6 +58,7 @@ import Testing
             let postponed = run == 0 ? await manager.renewIfNeeded() : await manager.forceRenewal()
             #expect(postponed.end == .postponed(until: end))
             #expect(postponed.notSent == (run == 0 ? 4 : 6))
+            #expect(postponed.error?.code == .tooManyRequests && postponed.error?.retryAfter == .seconds(1))
         }
         #expect(await app.renewer.takeBatches() == [])
 

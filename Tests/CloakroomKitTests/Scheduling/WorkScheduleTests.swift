@@ -58,6 +58,24 @@ import Testing
         }
     }
 
+    @Test func `work whose error says when is due then, however often it failed, also after a launch`() async throws {
+        let busy = CloakroomError(.tooManyRequests, "too many", retryAfter: .seconds(3_600))
+        for _ in 0..<4 {
+            let schedule = try schedule()
+            await schedule.add(work("renewals", every: 24) { throw busy })
+            #expect(await schedule.runDue().map(\.error?.code) == [.tooManyRequests])
+            #expect(try await schedule.nextDate() == clock.wallTime.addingTimeInterval(3_600))
+            clock.pass(.seconds(3_600))
+        }
+        let longer = CloakroomError(.tooManyRequests, "too many", retryAfter: .seconds(7_200))
+        let schedule = try schedule()
+        await schedule.add(work("renewals", every: 1) { throw longer })
+        await schedule.runDue()
+        #expect(
+            try await schedule.nextDate() == clock.wallTime.addingTimeInterval(3_600), "no later than without a failure"
+        )
+    }
+
     @Test func `work that fails is not due later than without a failure`() async throws {
         let schedule = try schedule()
         await schedule.add(

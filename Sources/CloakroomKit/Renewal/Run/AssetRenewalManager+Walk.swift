@@ -34,6 +34,10 @@ extension AssetRenewalManager {
         do {
             if walk.report.end == .finished, let pauseEnd = try await ledger.pauseEnd(now: now) {
                 walk.report.end = .postponed(until: pauseEnd)
+                // A schedule that took this for done would come again a day later.
+                walk.report.error = CloakroomError(
+                    .tooManyRequests, "The server asked to wait",
+                    retryAfter: .seconds(max(0, pauseEnd.timeIntervalSince(now))))
             }
         } catch {
             walk.report.stop(CloakroomError(of: error, otherwise: .storeFailed, "the store could not be read"))

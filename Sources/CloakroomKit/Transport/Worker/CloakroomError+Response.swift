@@ -12,7 +12,9 @@ extension CloakroomError {
             let known = Code(rawValue: word)
             code = Code.known.contains(known) ? known : .unknown
         } else {
-            code = Self.code(status: response.status, isOurs: body != nil)
+            code =
+                response.status == 401 && !response.refusesToken
+                ? .invalidResponse : Self.code(status: response.status, isOurs: body != nil)
         }
         self.init(
             code, body.map { Self.readable($0.error) } ?? "The response has status \(response.status) and no reason",
@@ -64,6 +66,12 @@ extension CloakroomError {
 }
 
 extension HTTPResponse {
+    /// Whether it is a word on a token: a proxy may ask for a name and a password instead, or show a page.
+    var refusesToken: Bool {
+        guard status == 401, self["Content-Type"]?.lowercased().hasPrefix("text/html") != true else { return false }
+        return self["WWW-Authenticate"].map { $0.lowercased().hasPrefix("bearer") } ?? true
+    }
+
     /// What the operator finds the request by.
     var requestID: String? {
         guard let id = self["X-Request-Id"] ?? self["x-amz-request-id"], (1...128).contains(id.utf8.count),

@@ -73,7 +73,7 @@ struct WorkerHTTPClient: Sendable {
         if response.status == 200 || response.status == 201 { return .response(response) }
         let error = CloakroomError(response, now: await clock.now)
         switch response.status {
-        case 401: return .refusedToken(error)
+        case 401: return response.refusesToken ? .refusedToken(error) : .final(error)
         // The server requests a retry.
         case 408, 429, 503: return .again(error)
         // Something may have been.

@@ -51,6 +51,12 @@ import Testing
         }
     }
 
+    @Test func `a proxy that asks for a password, or shows a page, refuses no token`() {
+        #expect(error(401, "", [("WWW-Authenticate", "Basic realm=x")]).code == .invalidResponse)
+        #expect(error(401, "<html>", [("Content-Type", "text/html; charset=utf-8")]).code == .invalidResponse)
+        #expect(error(401, "{}", [("WWW-Authenticate", "Bearer error=x")]).code == .unauthorized)
+    }
+
     @Test(arguments: [
         ("X-Request-Id", "3f9a", "3f9a"), ("x-amz-request-id", "4442587FB7D0A2F9", "4442587FB7D0A2F9"),
         ("X-Request-Id", "a\tb", nil), ("X-Request-Id", String(repeating: "a", count: 129), nil),

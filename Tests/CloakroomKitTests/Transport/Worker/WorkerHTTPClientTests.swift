@@ -144,6 +144,16 @@ import Testing
         #expect(fake.sleeps == [])
     }
 
+    /// Basic authentication of a front in maintenance signs nobody out.
+    @Test func `a proxy that asks for a password refuses no token`() async throws {
+        let tokens = CountingTokens()
+        let http = ScriptedHTTP(
+            .response(401, [("WWW-Authenticate", #"Basic realm="x""#)], Data("<html></html>".utf8)))
+        #expect(try await outcome(of: http, tokens: tokens)?.code == .invalidResponse)
+        #expect(await tokens.refused == [])
+        #expect(await http.sent.count == 1)
+    }
+
     @Test func `a second refusal is final`() async throws {
         let http = ScriptedHTTP { _, _ in .json(401, #"{"error":"Invalid auth token","code":"unauthorized"}"#) }
         #expect(
