@@ -393,8 +393,7 @@ class Bench:
         failed = [name for name in costs.SCENARIOS if results[name]["errors"]]
         if failed:
             raise NotMeasured(f"costs: requests of {', '.join(failed)} failed")
-        rates = costs.at_rates(self.parts, "vend_cached", self.ports["vend_cached"], self.watched["vend_cached"], self.rounds,
-                               self.seconds)
+        rates = costs.at_rates(self.parts, "vend_cached", self.ports["vend_cached"], self.watched["vend_cached"])
         redis = costs.RedisCounter(self.parts.run / "redis.sock")
         keys, limit = costs.limit_keys(redis, self.ports["vend_sts"], self.files["vend_sts"], 64)
         record = costs.record_bytes(self.parts, redis, "records", self.canned)

@@ -14,6 +14,7 @@ SCENARIOS = ("vend_cached", "vend_sts", "upload", "renew_20", "renew_100")
 _MANY = "vend_sts"          # has this many users, each with a device of its own
 _USERS = 1000
 _RATES = (125, 250, 500, 1000, 2000)    # at which hardly a request waits for another
+_ROUNDS, _SECONDS = 3, 6                # of each rate: a p99 needs many requests
 _ROLES = ("worker", "nginx", "redis")
 _SAMPLES = 200
 
@@ -63,14 +64,14 @@ def limit_keys(redis, port, requests, connections):
     return keys, _mean_bytes(redis, [redis.ask("RANDOMKEY") for _ in range(_SAMPLES)])
 
 
-def at_rates(parts, name, port, watched, rounds, seconds):
+def at_rates(parts, name, port, watched):
     """For each of some rates the medians of rounds: p50 and p99 in µs, and by role the µs of CPU of a request.
 
     `watched` are processes by role."""
     watched = {role: watched[role] for role in _ROLES}
-    options = ["--users", 64, "--duration", f"{seconds}s", "--warm-up", "0s"]
+    options = ["--users", 64, "--duration", f"{_SECONDS}s", "--warm-up", "0s"]
     found = {rate: [] for rate in _RATES}
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         for rate, numbers in found.items():
             def load():
                 before = {role: sum(cpu_by_thread(pid).values()) for role, pid in watched.items()}

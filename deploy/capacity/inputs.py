@@ -183,9 +183,10 @@ class Costs:
         self.vend_cached, self.vend_sts, self.upload = (
             Cost(*measured[name]) for name in ("vend_cached", "vend_sts", "upload"))
         few, many = Cost(*measured["renew_20"]), Cost(*measured["renew_100"])
-        # By keys: a line through both batches.
-        self.per_key = few.times(-1).plus(many).times(1 / 80)
-        self.per_batch = few.plus(self.per_key, -20)
+        # By keys: a line through both batches, or through the larger and nothing, where that would go below nothing.
+        line = [((two - one) / 80, one - (two - one) / 4) for one, two in zip(dataclasses.astuple(few), dataclasses.astuple(many))]
+        line = [each if each[1] >= 0 else (two / 100, 0) for each, two in zip(line, dataclasses.astuple(many))]
+        self.per_key, self.per_batch = (Cost(*each) for each in zip(*line))
 
     def renewal(self, keys):
         return self.per_batch.plus(self.per_key, keys)

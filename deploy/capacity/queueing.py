@@ -71,7 +71,7 @@ def predicted(load, costs):
     found = None
     cpu = {role: load.rate * each / 1e6 for role, each in cpu.items()}
     if load.rate < knee * 0.995:
-        run = _Run(load, costs)
+        run = _Run(load, costs).waiting()
         found = sorted(run.times())
         cpu |= run.cores()
     return Prediction(
@@ -102,7 +102,7 @@ def _wakes(costs, rate):
 
 def times(load, costs):
     """Of single requests, in microseconds."""
-    return _Run(load, costs).times()
+    return _Run(load, costs).waiting().times()
 
 
 def curve(load, costs):
@@ -139,12 +139,18 @@ class _Run:
         self.taken = 0
         self.processes = [*self.nginx, *self.workers, self.redis, self.generator]
         self.hit, self.miss = costs.vend_cached, costs.vend_sts
-        # What a request takes above its CPU time, such as the kernel's between two processes, with the spread that was measured.
-        at = costs.at(rate)
-        own = sum((self.hit.worker, self.hit.nginx, self.hit.redis)) + \
-            1e6 * (2 * wakes["worker"] + 2 * wakes["nginx"] + wakes["redis"])
-        median, high = (max(1.0, each - own) for each in (at.p50, at.p99))
+        self.costs = costs
+        self.wait = 0, 0
+
+    def waiting(self):
+        """Where a request takes longer than by these processes alone, as between two of them in the kernel, what is lacking comes
+        on top, with its spread: as much as a single worker lacks at this rate, as it was measured."""
+        load, at = self.load, self.costs.at(self.load.rate / self.load.workers)
+        alone = dataclasses.replace(load, rate=load.rate / load.workers, workers=1, quota=1, cached=1, even=True)
+        own = sorted(_Run(alone, self.costs).times())
+        median, high = (max(1.0, each - own[len(own) // 2]) for each in (at.p50, at.p99))
         self.wait = math.log(median), max(0.0, math.log(high / median) / 2.326)
+        return self
 
     def times(self):
         """Microseconds of each counted request."""

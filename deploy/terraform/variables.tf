@@ -226,7 +226,7 @@ variable "oidc_provider_arn" {
 variable "service_account" {
   description = "For irsa: namespace:name of the worker's service account."
   type        = string
-  default     = "default:cloakroom"
+  default     = "cloakroom:cloakroom"
 
   validation {
     condition     = can(regex("^[a-z0-9.-]+:[a-z0-9.-]+$", var.service_account))
