@@ -46,6 +46,7 @@ class Bench:
         self.parts = parts
         self.only = only
         self.rounds = 2 if quick else 5
+        self.is_quick = quick
         self.seconds = 1 if quick else 2
         self.starts = 3 if quick else 7
         self.counts = 1 if quick else 3
@@ -393,7 +394,8 @@ class Bench:
         failed = [name for name in costs.SCENARIOS if results[name]["errors"]]
         if failed:
             raise NotMeasured(f"costs: requests of {', '.join(failed)} failed")
-        rates = costs.at_rates(self.parts, "vend_cached", self.ports["vend_cached"], self.watched["vend_cached"])
+        rates = costs.at_rates(self.parts, "vend_cached", self.ports["vend_cached"], self.watched["vend_cached"],
+                               self.is_quick)
         redis = costs.RedisCounter(self.parts.run / "redis.sock")
         keys, limit = costs.limit_keys(redis, self.ports["vend_sts"], self.files["vend_sts"], 64)
         record = costs.record_bytes(self.parts, redis, "records", self.canned)

@@ -51,7 +51,7 @@ def note(costs, own, ratios):
             f"{min(ratios):.3f} to {max(ratios):.3f} of wrk's ({len(costs)} pairs, median {statistics.median(ratios):.3f}).")
 
 
-def valid(what, load):
+def valid(what, load, is_strict=True):
     """(what `load` measured of all requests, what it gives besides), of the first of three runs in which the generator was in time.
 
     `load()` gives a report of ``open_loop`` and something else."""
@@ -60,7 +60,7 @@ def valid(what, load):
         step = report["steps"][0]["all"]
         if step["errors"]:
             raise NotMeasured(f"{what}: {step['errors']} of {step['requests']} requests failed")
-        if report["valid"]:
+        if report["valid"] or not is_strict:
             return step, more
     raise NotMeasured(f"{what}: {'; '.join(report['doubts'])}")
 
