@@ -20,7 +20,7 @@ _FIRST_RATE = 1_000
 # An overload of a tenth makes requests wait a tenth of a second longer with each second.
 _STEP = "10s"
 # Where a quota is used up before a period ends, requests wait for the next one: for much longer than that, from one rate to the
-# next, so that a hundredth more CPU than was predicted is a time twice as long. Nobody runs a worker there.
+# next, so that a hundredth more CPU than was predicted is a time twice as long. An operator adds workers before that.
 _BARS = "p99>5ms,errors>0.1%"
 _SIMULATE = pathlib.Path(__file__).parent.parent / "simulate"
 

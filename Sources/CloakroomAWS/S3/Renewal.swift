@@ -34,7 +34,7 @@ package struct Renewal: Sendable, Equatable {
 
     package let outcome: Outcome
     package let counts: AttemptCounts
-    /// Whether it is of a copy that an earlier request began, and is told of for the first time.
+    /// Whether it is of a copy that an earlier request began; how that ended is told once.
     package let isOfEarlierCopy: Bool
 
     package init(outcome: Outcome, counts: AttemptCounts, isOfEarlierCopy: Bool = false) {

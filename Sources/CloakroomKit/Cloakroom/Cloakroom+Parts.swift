@@ -65,14 +65,13 @@ extension Cloakroom {
 
     /// Renews the images that the app shows, and uploads those again that are gone, where it has their bytes.
     ///
-    /// Make one, and keep it: runs of two are not one another's.
+    /// Make one, and keep it: runs of two are not one another's. On a full disk its records are kept in memory, which is reported
+    /// to ``Configuration/onStoreFailure``.
     ///
     /// - Parameters:
     ///   - collector: which images.
     ///   - cache: where their bytes may be; `nil` for no recovery.
     ///   - urls: where the app keeps their URLs; `nil` for no recovery.
-    /// On a full disk the records are kept in memory, which is reported to ``Configuration/onStoreFailure``.
-    ///
     /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and ``CloakroomError/Code/invalidRequest`` without
     ///   ``Configuration/assetBaseURLs``, or where they are none: no image would be renewed.
     public func renewals(

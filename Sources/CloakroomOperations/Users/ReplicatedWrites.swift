@@ -22,7 +22,6 @@ final class ReplicatedWrites {
 
     /// - Throws: when the call was not run, or that is not known.
     func send(_ call: RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply {
-        keys.remove(key)
         let count: Int
         do throws(RedisError) { count = try await replicaCount(key) } catch {
             let reply = try await redis.run(call)

@@ -83,29 +83,23 @@ extension CloakroomService {
                 return .answered(RouteResponse(.malformedBody))
             }
             var permit: LimitPermit?
-            let outcome: CompanionUploads.Outcome
-            do throws(AWSError) {
-                outcome = try await uploads.complete(ticket, asked.parts) { bytes in
-                    let late = self.permit(.upload(bytes: bytes), subject, entitlement)
-                    permit = late
-                    return await late.isGranted()
-                }
-            } catch {
-                permit?.giveBack()
-                throw error
+            var isCompleted = false
+            // What S3 does not make an object of counts no bytes.
+            defer { if !isCompleted { permit?.giveBack() } }
+            let outcome = try await uploads.complete(ticket, asked.parts) { bytes in
+                let late = self.permit(.upload(bytes: bytes), subject, entitlement)
+                permit = late
+                return await late.isGranted()
             }
             switch outcome {
             case .completed(let body):
+                isCompleted = true
                 var answer = RouteResponse.json(body.encoded)
                 answer.event = .uploadCompleted(objectKey: body.key)
                 return .answered(answer)
-            case .incomplete(let fault):
-                permit?.giveBack()
-                return .answered(.incomplete(fault))
+            case .incomplete(let fault): return .answered(.incomplete(fault))
             case .notAdmitted: return .answered(permit?.refusal ?? .noSuchUpload)
-            case .gone:
-                permit?.giveBack()
-                return .answered(.noSuchUpload)
+            case .gone: return .answered(.noSuchUpload)
             }
         }
     }

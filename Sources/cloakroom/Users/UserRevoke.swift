@@ -48,7 +48,7 @@ enum UserRevoke: Command {
                 [.userRevoked(before: time)] + disabled, of: user, records, settings)
             let ended = await UserSharing.end(of: user, records, settings)
             if told == .success { told = ended }
-            guard applies else {
+            guard let upstreams else {
                 let status = try printed(user, before: time, roles)
                 return told == .success ? status : told
             }
@@ -65,10 +65,9 @@ enum UserRevoke: Command {
     /// Sessions of one role are denied even where those of another cannot be.
     @LoopActor
     private static func denied(
-        _ user: UserID, before time: Date, _ role: SessionRole, _ upstreams: Upstreams?, _ revocation: Revocation
+        _ user: UserID, before time: Date, _ role: SessionRole, _ upstreams: Upstreams, _ revocation: Revocation
     ) async -> Bool {
         let name = role.nameInIAM
-        guard let upstreams else { return false }
         let iam: IAMClient
         do {
             try await upstreams.credentials(of: role).require()
