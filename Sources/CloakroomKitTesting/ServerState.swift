@@ -63,6 +63,8 @@ struct ServerState {
     var identities: [String: Token] = [:]
     /// The last number of a user's tokens that are revoked.
     var revocations: [String: Int] = [:]
+    /// Users whose storage is used up.
+    var fullUsers: Set<String> = []
     var credentials: [String: IssuedCredentials] = [:]
     var grants: [String: Grant] = [:]
     /// The user and the token that release an image, by its key.

@@ -65,6 +65,7 @@ public final class TestServer: Sendable {
         var configuration = Cloakroom.Configuration(
             endpoint: endpoint, transport: transport, backgroundTransport: transport)
         configuration.folder = folder
+        configuration.cacheFolder = folder.appendingPathComponent("Caches")
         configuration.s3Endpoint = s3Endpoint
         configuration.assetBaseURLs = [assetBaseURL]
         configuration.assetRetention = options.assetRetention
@@ -115,6 +116,14 @@ extension TestServer {
     ) -> SessionTokenProvider {
         SessionTokenProvider(
             endpoint: endpoint, transport: transport, store: store, runtime: runtime, identity: identity)
+    }
+
+    /// Whether the user's storage is used up: no upload is presigned, and no credentials are vended but those of the scope `read`.
+    /// Credentials that are out stay valid.
+    public func setStorageIsFull(_ isFull: Bool, forUser user: String) {
+        state.withLock { state in
+            if isFull { state.fullUsers.insert(user) } else { state.fullUsers.remove(user) }
+        }
     }
 
     /// Ends all sessions and tokens that the user has now, as the operator can.

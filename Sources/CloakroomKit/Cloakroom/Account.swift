@@ -6,6 +6,8 @@ struct Account {
     let folder: URL
     let client: CloakroomClient
     let credentials: CredentialProvider
+    /// `nil` without a scope that only reads.
+    let reading: ReadingCredentials?
     let tokens: SignedInTokens
     private let user: String
     private let userFolder: UserFolder
@@ -25,6 +27,13 @@ struct Account {
         credentials = CredentialProvider(
             vendor: client, store: configuration.credentialStore(owner, folder), onStoreFailure: onStoreFailure,
             serverClock: client.serverClock, userID: user, runtime: configuration.runtime)
+        reading = configuration.readScope.map { [client, credentials] scope in
+            ReadingCredentials(
+                usual: credentials,
+                readOnly: CredentialProvider(
+                    vendor: ScopedVendor(client, scope: scope), serverClock: client.serverClock, userID: user,
+                    runtime: configuration.runtime), runtime: configuration.runtime)
+        }
         _ = try unlessFull { try userFolder.make() }
     }
 
@@ -51,7 +60,8 @@ struct Account {
     }
 
     /// By the credentials, or as it was the last time, where the worker cannot be reached now, or vends none while the user has
-    /// stored too much or has not paid: what is queued and renewed goes on.
+    /// stored too much or has not paid: what is queued and renewed goes on. A user who has stored too much sees the photos on a new
+    /// device, too, by credentials that only read.
     func layout() async throws -> PhotoLayout {
         let record = RecordedLayout(in: folder, userID: user)
         let vended: VendedCredentials
@@ -59,8 +69,9 @@ struct Account {
             vended = try await credentials.credentials()
         } catch {
             let goesOn = error.isRetryable || [.storageQuotaExceeded, .subscriptionRequired].contains(error.code)
-            guard goesOn, let layout = record.read() else { throw error }
-            return layout
+            if goesOn, let layout = record.read() { return layout }
+            guard error.code == .storageQuotaExceeded, let reading else { throw error }
+            vended = try await reading.credentials()
         }
         let layout = try PhotoLayout(vended: vended.checked(belongingTo: user), userID: user)
         record.record(vended)

@@ -6,6 +6,9 @@ extension Cloakroom {
     public struct Configuration: Sendable {
         /// Of the worker: `https://host`, with a path where it has one; HTTP is for a developer's own machine.
         public var endpoint: URL
+        /// The worker's scope (`vending.scopes`) that only reads, by which photos are shown and restored while the user's storage is
+        /// used up and the worker vends no credentials that write; `nil` for a worker without one.
+        public var readScope: String? = "read"
         /// How the worker wants the token.
         public var tokenHeader = TokenHeader.bearer
         /// Where images are read that others see, such as `https://cdn.example.com`; none for an app without such images.

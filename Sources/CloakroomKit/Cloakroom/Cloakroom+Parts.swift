@@ -55,7 +55,7 @@ extension Cloakroom {
     ) throws -> ImageLoader {
         let baseURLs = configuration.assetBaseURLs
         let images = try ImageLoader(
-            folder: configuration.cacheFolder, owner: owner, client: objects, layout: layout,
+            folder: configuration.cacheFolder, owner: owner, client: reader, layout: layout,
             transport: configuration.transport,
             baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
             serverClock: client.serverClock, runtime: configuration.runtime, hasEnded: hasEnded)

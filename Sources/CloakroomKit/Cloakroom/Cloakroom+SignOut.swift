@@ -83,6 +83,7 @@ extension Cloakroom {
         }
         await tokens.signOut()
         let leftCredentials = await credentials.forget()
+        await account.reading?.forget()
         for images in parts.images { await images.close() }
         // Also what earlier launches left: images, and files that were made of photos to be sent.
         try? ImageCacheFolder(in: configuration.cacheFolder, owner: owner).removeAll()

@@ -26,7 +26,10 @@ public struct Cloakroom: Sendable {
     public let layout: PhotoLayout
     /// Single objects, over any network: for what the user waits for.
     public let objects: S3BackupClient
-    /// The same, over networks that cost nothing.
+    /// The same to be read alone, also while the user's storage is used up and the worker vends no credentials that write: see
+    /// ``Configuration/readScope``.
+    public let reader: S3BackupClient
+    /// ``objects``, over networks that cost nothing.
     let background: S3BackupClient
     /// All photos, over networks that cost nothing.
     public let backup: PhotoBackup
@@ -87,6 +90,12 @@ public struct Cloakroom: Sendable {
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
             journal: journal, runtime: runtime)
+        reader =
+            account.reading.map { [credentials] reading in
+                S3BackupClient(
+                    reading, transport: configuration.transport, endpoint: configuration.s3Endpoint, runtime: runtime,
+                    serverOffset: { await credentials.clockOffset })
+            } ?? objects
         background = S3BackupClient(
             credentials: credentials, transport: configuration.backgroundTransport,
             endpoint: configuration.s3Endpoint, journal: journal, runtime: runtime)
@@ -95,7 +104,7 @@ public struct Cloakroom: Sendable {
             index: try account.open("photos.sqlite") {
                 try PhotoIndex(at: $0, owner: account.owner, wallClock: runtime.wallClock)
             }, options: configuration.backupOptions)
-        restore = PhotoRestore(client: objects, layout: layout)
+        restore = PhotoRestore(client: reader, layout: layout)
         uploads = AssetUploader(uploader: client, retention: configuration.assetRetention, runtime: runtime)
         schedule = try account.openRecords("schedule.sqlite") {
             try WorkSchedule(at: $0, owner: account.owner, runtime: runtime)

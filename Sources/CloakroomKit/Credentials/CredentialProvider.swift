@@ -118,17 +118,11 @@ public actor CredentialProvider {
 
     /// For the package's own S3 client.
     package nonisolated var source: CredentialSource {
-        CredentialSource(
-            current: {
-                do throws(CloakroomError) {
-                    return try await self.credentials().credentials
-                } catch {
-                    // The error that the client expects.
-                    if error.code == .cancelled { throw CancellationError() }
-                    throw error
-                }
-            },
-            onRejected: { refused in await self.drop { $0.credentials == refused } })
+        CredentialSource { () throws(CloakroomError) in
+            try await self.credentials()
+        } onRejected: { refused in
+            await self.drop { $0.credentials == refused }
+        }
     }
 }
 

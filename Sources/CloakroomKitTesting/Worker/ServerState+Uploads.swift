@@ -12,6 +12,7 @@ extension ServerState {
 
     mutating func presign(_ call: ServerCall) throws(WorkerRefusal) -> HTTPResponse {
         let user = try authenticate(call)
+        try checkHasRoom(user)
         guard let contentType = call.query["contentType"], !contentType.isEmpty else {
             throw WorkerRefusal(.invalidRequest, "contentType is missing")
         }
@@ -44,6 +45,7 @@ extension ServerState {
 
     mutating func beginUpload(_ call: ServerCall) throws(WorkerRefusal) -> HTTPResponse {
         let user = try authenticate(call)
+        try checkHasRoom(user)
         let request: MultipartUploadRequest
         do throws(UploadRequestError) { request = try MultipartUploadRequest(parsing: Array(call.body)) } catch {
             throw WorkerRefusal(.invalidRequest, "Invalid request body")

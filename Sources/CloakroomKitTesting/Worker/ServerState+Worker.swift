@@ -90,6 +90,10 @@ extension ServerState {
         return token.user
     }
 
+    func checkHasRoom(_ user: String) throws(WorkerRefusal) {
+        if fullUsers.contains(user) { throw WorkerRefusal(.storageQuotaExceeded, "Storage quota exceeded") }
+    }
+
     private func check(_ token: Token) throws(WorkerRefusal) {
         if let last = revocations[token.user], token.number < last {
             throw WorkerRefusal(.sessionRevoked, "Session revoked")
@@ -143,6 +147,7 @@ extension ServerState {
         guard [nil, "full", "read", "upload"].contains(request.scope) else {
             throw WorkerRefusal(.forbidden, "Scope not allowed")
         }
+        if request.scope != "read" { try checkHasRoom(user) }
         var lifetime = options.credentialsLifetime
         if let seconds = request.lifetimeSeconds {
             guard (900...3600).contains(seconds) else {

@@ -82,10 +82,7 @@ final class ReplicatedWrites {
         return .replicas(reached: reached, of: count)
     }
 
-    private func note(_ new: RecordReplication) {
-        if let replication, replication.lacking >= new.lacking { return }
-        replication = new
-    }
+    private func note(_ new: RecordReplication) { replication = .leastReplicated(replication, new) }
 
     /// Of the server that has the key.
     private func replicaCount(_ key: String) async throws(RedisError) -> Int {
@@ -98,6 +95,11 @@ final class ReplicatedWrites {
 
 extension RecordReplication {
     /// Of several calls the operator is told of the one that lacks most.
+    static func leastReplicated(_ first: Self?, _ second: Self?) -> Self? {
+        guard let first, let second else { return first ?? second }
+        return first.lacking >= second.lacking ? first : second
+    }
+
     fileprivate var lacking: Int {
         switch self {
         case .replicas(let reached, let count): count - reached

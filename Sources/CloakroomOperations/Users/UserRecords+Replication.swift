@@ -140,6 +140,36 @@ extension UserRecords {
         return (ended, replication)
     }
 
+    /// Deletes a record as ``delete(_:)`` does, and waits as ``applyReplicated(_:to:hasFailover:timeout:)`` does.
+    ///
+    /// - Returns: whether there was anything to delete, and what is no longer shared.
+    package func deleteReplicated(
+        _ user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
+    ) async throws -> (isDeleted: Bool, ended: [Share], replication: RecordReplication?) {
+        guard await isHash(user) else {
+            let (isDeleted, ended) = try await delete(user)
+            return (isDeleted, ended, nil)
+        }
+        var ended: [Share] = []
+        for _ in 0..<5 {
+            // With the last of what was shared the record itself may go.
+            let sharing = try await endSharingReplicated(of: user, hasFailover: hasFailover, timeout: timeout)
+            ended += sharing.ended
+            var isDeleted: Bool? = false
+            let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+                let deleted = try await sending(by: writes.send).deleteUnshared(user)
+                isDeleted = deleted.map { $0 || isDeleted == true }
+            } isMade: { () throws(UserRecordError) in
+                if isDeleted == nil { return true }
+                return try await record(of: user) == nil
+            }
+            if let isDeleted {
+                return (isDeleted || !ended.isEmpty, ended, .leastReplicated(sharing.replication, replication))
+            }
+        }
+        throw UnendedSharing(users: [user], error: .redis(.interrupted))
+    }
+
     /// Lets a user read a folder of another's, as ``share(_:with:_:now:)`` does, and waits as
     /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///

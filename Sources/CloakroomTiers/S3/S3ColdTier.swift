@@ -21,8 +21,8 @@ public struct S3ColdTier: ColdTier {
 
     /// - Parameters:
     ///   - layout: of the user whose credentials the client has.
-    ///   - reader: of the same user, with credentials that only read, such as of the scope `read`: by it photos come back
-    ///     to the device when the user's storage is used up, and the worker vends no credentials that write.
+    ///   - reader: of the same user, with credentials that only read, such as ``Cloakroom/reader``: by it photos come
+    ///     back to the device when the user's storage is used up, and the worker vends no credentials that write.
     public init(client: S3BackupClient, layout: PhotoLayout, reader: S3BackupClient? = nil) {
         self.client = client
         self.layout = layout.ofTiers

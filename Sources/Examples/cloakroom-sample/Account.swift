@@ -119,16 +119,7 @@ struct Account: Codable {
 
     /// The same objects, to be read alone: also for a user whose storage is used up.
     func readingS3(over transport: any HTTPTransport) -> S3BackupClient {
-        let credentials = CredentialProvider(vendor: ReadingVendor(client: client(over: transport)))
+        let credentials = CredentialProvider(vendor: ScopedVendor(client(over: transport), scope: "read"))
         return S3BackupClient(credentials: credentials, transport: transport, endpoint: s3Endpoint)
-    }
-}
-
-/// Credentials of the scope `read`.
-private struct ReadingVendor: CredentialVendor {
-    let client: CloakroomClient
-
-    func vendCredentials() async throws -> VendedCredentials {
-        try await client.vendCredentials(scope: "read", lifetime: nil)
     }
 }

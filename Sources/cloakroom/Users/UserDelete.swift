@@ -9,9 +9,11 @@ enum UserDelete: UserCommand {
         let (line, user) = try UserCommandLine.ofUser(options)
         return line.withRecords { records in
             let isReadable = await records.isHash(user)
-            let (isDeleted, ended) = try await records.delete(user)
+            let (isDeleted, ended, replication) = try await records.deleteReplicated(
+                user, hasFailover: line.settings.redis.servers.hasFailover)
             guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
             UserSharing.note(ended, of: user)
+            if let replication { Output.note(replication.sentence) }
             guard isReadable else {
                 return Output.fail(
                     "what is deleted was no record: whatever \(user.text) shared is shared to its end, unless you run "

@@ -71,6 +71,20 @@ struct SharingReplicationTests {
         }
     }
 
+    /// With the share it would come back, and the folder would be open again.
+    @Test(arguments: [4, 9, 11, 13])
+    @LoopActor func `deletes a record again that a failover brought back`(requests: Int) async throws {
+        try await withMasters { former, next in
+            let moved = records(MovedRedis(former, next, after: requests, loss: .none))
+            let (isDeleted, ended, replication) = try await moved.deleteReplicated(owner, hasFailover: true)
+            #expect(isDeleted && replication == .noReplicas)
+            #expect(Set(ended.map(\.recipient)) == [other, owner])
+            #expect(try await records(next).record(of: owner) == nil)
+            #expect(try await records(next).shares(with: other).shares.folders.isEmpty)
+            #expect(try await !records(next).deleteReplicated(owner, hasFailover: true).isDeleted)
+        }
+    }
+
     @Test @LoopActor func `shares again what a failover lost`() async throws {
         try await withMasters { former, next in
             let album = try folder("photos/u_1/b/")

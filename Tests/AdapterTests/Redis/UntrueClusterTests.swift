@@ -236,7 +236,7 @@ struct UntrueClusterTests {
     {
         let nodes = try Nodes({ words, _ in [.reply("-ASK 1 127.0.0.1:\(words.ports[1])\r\n")] }, Self.one)
         nodes.name([nodes.ports[0]])
-        try await withClient([nodes.ports[0]]) { client in
+        try await withClient([nodes.ports[0]], timeout: .seconds(2)) { client in
             #expect(await client.becomesReady(within: .seconds(5)))
             let maps = nodes.count(0, "CLUSTER")
             let end = ContinuousClock.now + .seconds(1)

@@ -76,6 +76,21 @@ public actor S3BackupClient {
         }
     }
 
+    /// Of objects that are only read.
+    init(
+        _ credentials: ReadingCredentials, transport: any HTTPTransport, endpoint: URL?, runtime: RuntimeDependencies,
+        serverOffset: @escaping @Sendable () async -> Duration
+    ) {
+        self.init(
+            transport: transport, endpoint: endpoint, journal: InMemoryMultipartJournal(), sizes: Sizes(),
+            runtime: runtime, serverOffset: serverOffset
+        ) {
+            let vended = try await credentials.credentials()
+            return Access(
+                bucket: vended.bucket, region: vended.region, source: credentials.source, vended: vended)
+        }
+    }
+
     init(
         transport: any HTTPTransport, endpoint: URL?, journal: any MultipartJournal, sizes: Sizes,
         runtime: RuntimeDependencies, serverOffset: @escaping @Sendable () async -> Duration = { .zero },
