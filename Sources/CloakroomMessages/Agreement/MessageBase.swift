@@ -18,12 +18,18 @@ package struct MessageBase: Sendable, Hashable {
     package let clock: Clock
     /// By how much the wall clock was ahead of the device's time when the message was received; 0 for other clocks.
     package let wallLead: Milliseconds
+    /// By how much the wall clock had been set ahead while the device was on; 0 for other clocks.
+    package let setAhead: Milliseconds
 
-    package init(time: Milliseconds, clock: Clock, wallLead: Milliseconds = 0) {
+    package init(time: Milliseconds, clock: Clock, wallLead: Milliseconds = 0, setAhead: Milliseconds = 0) {
         self.time = time
         self.clock = clock
         self.wallLead = wallLead
+        self.setAhead = setAhead
     }
+
+    /// ``wallLead`` if it had not been.
+    package var steadyLead: Milliseconds { wallLead.minus(setAhead) }
 }
 
 extension MessageBase.Clock: RawRepresentable {

@@ -147,4 +147,9 @@ package enum Tombstones {
         // Limits of this device may have prolonged it, up to the longest policy.
         return base.time.plus(Milliseconds(MessageRetentionPolicy.longest))
     }
+
+    /// The last day, since 1970, on which it may be needed.
+    package static func lastDay(_ base: MessageBase, stamp: MessageRetentionPolicy) -> Int64? {
+        until(base, stamp: stamp).map { $0 / Milliseconds.day + 1 }
+    }
 }

@@ -6,13 +6,18 @@ package struct ClockTimes: Sendable, Hashable {
     package var device: Milliseconds
     /// For the same: they are also due when deadline + ``MessageBase/wallLead`` is no later than this.
     package var wall: Milliseconds
-    /// The last run of the device whose messages ``wall`` is for.
+    /// For the same: they are also due when deadline + ``MessageBase/steadyLead`` is no later than this.
+    package var steady: Milliseconds
+    /// The last run of the device whose messages ``wall`` and ``steady`` are for.
     package var lastRunOnWall: Int64
 
-    package init(shared: Milliseconds, device: Milliseconds, wall: Milliseconds, lastRunOnWall: Int64) {
+    package init(
+        shared: Milliseconds, device: Milliseconds, wall: Milliseconds, steady: Milliseconds, lastRunOnWall: Int64
+    ) {
         self.shared = shared
         self.device = device
         self.wall = wall
+        self.steady = steady
         self.lastRunOnWall = lastRunOnWall
     }
 
@@ -22,7 +27,9 @@ package struct ClockTimes: Sendable, Hashable {
     package func isDue(_ deadline: Milliseconds?, base: MessageBase) -> Bool {
         guard let deadline else { return false }
         guard case .device(let run) = base.clock else { return deadline <= shared }
-        return deadline <= device || run <= lastRunOnWall && deadline.plus(base.wallLead) <= wall
+        guard deadline > device else { return true }
+        guard run <= lastRunOnWall else { return false }
+        return deadline.plus(base.wallLead) <= wall || deadline.plus(base.steadyLead) <= steady
     }
 
     /// How long until it is over, if nothing unexplained happens; 0 when it is; `nil`: never.
@@ -30,6 +37,8 @@ package struct ClockTimes: Sendable, Hashable {
         guard let deadline else { return nil }
         guard case .device(let run) = base.clock else { return max(0, deadline.minus(shared)) }
         let certain = max(0, deadline.minus(device))
-        return run <= lastRunOnWall ? min(certain, max(0, deadline.plus(base.wallLead).minus(wall))) : certain
+        guard run <= lastRunOnWall else { return certain }
+        let onWall = min(deadline.plus(base.wallLead).minus(wall), deadline.plus(base.steadyLead).minus(steady))
+        return min(certain, max(0, onWall))
     }
 }

@@ -2,9 +2,9 @@
 ///
 /// Messages are hidden by the latest plausible time, as a hidden one can be shown again. They are purged by trusted
 /// time only: the server's, or what has passed on a clock that cannot be set. What the wall clock alone says has
-/// passed, while the device was off or because it was set, is unexplained: it hides at once, and counts for purging
-/// after 24 hours in which the clocks agree, less the two days by which a clock between a day slow and a day fast can
-/// be wrong.
+/// passed while the device was off is unexplained: it hides at once, and counts for purging after 24 hours in which the
+/// clocks agree, less the two days by which a clock between a day slow and a day fast can be wrong. A wall clock that is
+/// set ahead while the device is on hides at once, too, and never counts: no time has passed.
 ///
 /// A value without effects: feed it readings with ``advance(to:)``. Store it with each purge and each message that
 /// arrives: what has passed since then is lost when the device starts anew.
@@ -40,11 +40,21 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     private var last: Reading
     /// Time while the device was on, from the first reading of the wall clock.
     private(set) package var device: Milliseconds
-    /// The server's time; before it was heard, the relay's; the latest that is certain.
+    /// The server's time; before it was heard, the relay's; the latest that counts for purging.
     private(set) package var shared: Milliseconds
     private var source = Source.wall
     /// The wall clock's lead over ``shared`` when both last agreed.
     private var sharedLead: Milliseconds = 0
+    /// The same when the server or a relay was last heard.
+    private var heardLead: Milliseconds = 0
+    /// The lead of ``steady`` over ``shared`` then.
+    private var steadyLead: Milliseconds = 0
+    /// The part of ``shared`` that the wall clock alone has shown.
+    private var settled: Milliseconds = 0
+    /// By how much the wall clock was set ahead while the device was on, in all its runs.
+    private var setAhead: Milliseconds = 0
+    /// The part of it in this run, in which the same clock may be set right again.
+    private var setAheadInRun: Milliseconds = 0
     /// How often the device has started.
     private(set) package var run: Int64 = 0
     /// When the server's time was last heard.
@@ -70,11 +80,15 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     ///   - run: a later one than that of any message.
     ///   - shared: no later than it is by the clock that all share.
     ///   - device: no later than it is by the device's, and as far from `shared` as that is.
-    package init(recovered reading: Reading, run: Int64, shared: Milliseconds, device: Milliseconds) {
+    ///   - setAhead: no less than ``MessageBase/setAhead`` of any message.
+    package init(
+        recovered reading: Reading, run: Int64, shared: Milliseconds, device: Milliseconds, setAhead: Milliseconds
+    ) {
         last = reading
         self.device = device.asTime
         self.shared = shared.asTime
         self.run = run
+        self.setAhead = max(0, setAhead)
         source = .relay
         hear(reading)
     }
@@ -82,6 +96,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// Whether it can have become what it is, as far as that shows.
     package var isPossible: Bool {
         device == device.asTime && shared == shared.asTime && run >= 0 && agreed >= 0 && (heardRun ?? run) <= run
+            && settled >= 0 && setAheadInRun >= 0 && setAhead >= setAheadInRun
     }
 
     /// Whether the server's time has been heard since the device started.
@@ -92,6 +107,12 @@ package struct RetentionClock: Sendable, Hashable, Codable {
 
     /// What the wall clock shows.
     package var wall: Milliseconds { last.wall }
+
+    /// What it would show if it had never been set ahead while the device was on.
+    private var steady: Milliseconds { last.wall.minus(setAhead) }
+
+    /// ``shared`` without what the wall clock alone has shown: it is no earlier than this, whatever that was set to.
+    package var leastShared: Milliseconds { shared.minus(settled) }
 
     // MARK: Times that are not certain
 
@@ -119,7 +140,9 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     package func relayCorrection(since former: Self) -> Milliseconds? {
         guard source == .relay else { return nil }
         let difference = difference(from: former)
-        let correction = former.source == .relay ? max(0, difference) : difference
+        // What the wall clock alone had shown when such a time was noted is no longer in it.
+        let isTakenBack = former.settled > 0 && former.uncertainRun == run
+        let correction = former.source == .relay && !isTakenBack ? max(0, difference) : difference
         return correction == 0 ? nil : correction
     }
 
@@ -136,14 +159,15 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// Hide what is due by these.
     package var plausible: ClockTimes {
         ClockTimes(
-            shared: max(shared, last.wall.minus(sharedLead)), device: device, wall: last.wall, lastRunOnWall: run)
+            shared: max(shared, last.wall.minus(sharedLead), steady.minus(steadyLead)), device: device, wall: last.wall,
+            steady: steady, lastRunOnWall: run)
     }
 
     /// Purge what is due by these.
     package var trusted: ClockTimes {
-        let wall = agreed >= Self.agreement ? last.wall.minus(Self.uncertainty) : .min
+        let steady = agreed >= Self.agreement ? steady.minus(Self.uncertainty) : .min
         // In the present run it is certain how much has passed.
-        return ClockTimes(shared: shared, device: device, wall: wall, lastRunOnWall: run.minus(1))
+        return ClockTimes(shared: shared, device: device, wall: .min, steady: steady, lastRunOnWall: run.minus(1))
     }
 
     // MARK: Messages
@@ -162,7 +186,8 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         let age = max(0, age)
         if isServerTimeKnown { return MessageBase(time: shared.minus(age).asTime, clock: .server) }
         return MessageBase(
-            time: device.minus(age).asTime, clock: .device(run: run), wallLead: last.wall.minus(device))
+            time: device.minus(age).asTime, clock: .device(run: run), wallLead: last.wall.minus(device),
+            setAhead: setAhead)
     }
 
     /// A base by the clock that all share, for comparison with cuts; by this device's, as long as no other was heard.
@@ -200,12 +225,15 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         if let elapsed = elapsed(to: reading) {
             device = device.plus(elapsed).asTime
             shared = shared.plus(elapsed).asTime
+            let jump = onWall.minus(elapsed)
             let tolerance = Self.tolerance.plus(elapsed / 1000)
-            let isAgreement = (-tolerance...tolerance).contains(onWall.minus(elapsed))
-            agreed = isAgreement ? agreed.plus(elapsed) : 0
+            agreed = (-tolerance...tolerance).contains(jump) ? agreed.plus(elapsed) : 0
+            noteSetting(by: jump)
         } else {
             run = run.plus(1)
             agreed = 0
+            // Set back from now on, it is not known to be set right.
+            setAheadInRun = 0
         }
         last = reading
         if agreed >= Self.agreement { settle() }
@@ -235,6 +263,13 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         return (-Self.tolerance...Self.tolerance).contains(difference) ? elapsed : nil
     }
 
+    /// The wall clock was set while the device was on: ahead, or back from where it was set to in the same run.
+    private mutating func noteSetting(by jump: Milliseconds) {
+        let ahead = max(0, setAheadInRun.plus(jump))
+        setAhead = setAhead.plus(ahead.minus(setAheadInRun))
+        setAheadInRun = ahead
+    }
+
     @discardableResult
     private mutating func hear(_ reading: Reading) -> Rebasing? {
         guard let server = reading.server?.asTime else { return nil }
@@ -242,27 +277,66 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         source = .server
         uncertainRun = nil
         heardRun = run
-        shared = server
+        (shared, settled) = (server, 0)
         sharedLead = reading.wall.minus(server)
+        (heardLead, steadyLead) = (sharedLead, steady.minus(server))
         return isFirst ? Rebasing(run: run, difference: shared.minus(device)) : nil
     }
 
     private mutating func hear(relay time: Milliseconds) {
         guard !isServerTimeKnown else { return }
-        // Until the first one the wall clock stands for it, which may be ahead.
-        shared = source == .wall ? time : max(shared, time)
+        let (lead, steadyLead) = (last.wall.minus(time), steady.minus(time))
+        guard source != .wall else {
+            // Until the first one the wall clock stands for it, which may be ahead.
+            source = .relay
+            (shared, settled) = (time, 0)
+            (sharedLead, heardLead, self.steadyLead) = (lead, lead, steadyLead)
+            return
+        }
         // The one that was least delayed tells best what the wall clock is ahead by.
-        sharedLead = source == .wall ? last.wall.minus(time) : min(sharedLead, last.wall.minus(time))
-        if source == .wall { source = .relay }
+        heardLead = min(heardLead, lead)
+        self.steadyLead = min(self.steadyLead, steadyLead)
+        guard settled > 0 else {
+            shared = max(shared, time)
+            sharedLead = min(sharedLead, lead)
+            return
+        }
+        // What the wall clock alone has shown must not end what arrives now, when that clock shows it no more.
+        (shared, settled, sharedLead) = (max(leastShared, time), 0, heardLead)
+        if agreed >= Self.agreement { settle() }
     }
 
-    /// Trusts the wall clock, as far as the difference cannot be an error of that clock.
+    /// Trusts the wall clock for the time that the device was off, as far as the difference cannot be an error of that
+    /// clock.
     private mutating func settle() {
         if !isServerTimeKnown {
-            shared = max(shared, last.wall.minus(sharedLead).minus(Self.uncertainty)).asTime
+            let former = shared
+            shared = max(shared, steady.minus(steadyLead).minus(Self.uncertainty)).asTime
+            settled = settled.plus(shared.minus(former))
         }
         // Set back for good: what it gains from now on is unexplained again.
         sharedLead = min(sharedLead, last.wall.minus(shared))
+    }
+}
+
+extension RetentionClock {
+    /// Records of former versions say nothing of settings of the wall clock, and count them as time that has passed.
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        last = try values.decode(Reading.self, forKey: .last)
+        device = try values.decode(Milliseconds.self, forKey: .device)
+        shared = try values.decode(Milliseconds.self, forKey: .shared)
+        source = try values.decode(Source.self, forKey: .source)
+        sharedLead = try values.decode(Milliseconds.self, forKey: .sharedLead)
+        heardLead = try values.decodeIfPresent(Milliseconds.self, forKey: .heardLead) ?? sharedLead
+        steadyLead = try values.decodeIfPresent(Milliseconds.self, forKey: .steadyLead) ?? sharedLead
+        settled = try values.decodeIfPresent(Milliseconds.self, forKey: .settled) ?? 0
+        setAhead = try values.decodeIfPresent(Milliseconds.self, forKey: .setAhead) ?? 0
+        setAheadInRun = try values.decodeIfPresent(Milliseconds.self, forKey: .setAheadInRun) ?? 0
+        run = try values.decode(Int64.self, forKey: .run)
+        heardRun = try values.decodeIfPresent(Int64.self, forKey: .heardRun)
+        uncertainRun = try values.decodeIfPresent(Int64.self, forKey: .uncertainRun)
+        agreed = try values.decode(Milliseconds.self, forKey: .agreed)
     }
 }
 

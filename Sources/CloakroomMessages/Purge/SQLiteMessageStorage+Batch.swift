@@ -64,7 +64,7 @@ extension SQLiteMessageStorage {
         }
         try condemn(ClockTimes.sharedCondition, [.integer(times.shared)])
         try condemn(ClockTimes.deviceCondition, [.integer(times.device)])
-        try condemn(ClockTimes.wallCondition, [.integer(times.lastClockOnWall), .integer(times.wall)])
+        try condemn(ClockTimes.steadyCondition, [.integer(times.lastClockOnWall), .integer(times.steady)])
         let deleted = try database.rows("SELECT id, deleted_through FROM conversation WHERE deleted_through > 0") {
             ($0.integer(0), $0.integer(1))
         }

@@ -97,7 +97,7 @@ extension SQLiteMessageStorage {
         endedNotes = []
         try Self.removeFiles(of: folder)
         try files.removeAll(except: [])
-        let (keys, _) = try await MessageKeys.open(in: folder.keys.path, vault: vault)
+        let (keys, _) = try await MessageKeys.open(in: folder.keys.path, vault: vault, beginsAnew: true)
         guard isOpen else { throw Self.closed }
         self.keys = keys
         hash = try Self.nameHash(keys)

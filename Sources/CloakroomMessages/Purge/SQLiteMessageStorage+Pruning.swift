@@ -33,14 +33,13 @@ struct TombstonePruning: Sendable {
     var next: Milliseconds? { day.map { ($0 + 1) * .day } }
 }
 
-/// Tombstones go when no copy of their message can live again.
+/// Tombstones go when no copy of their message can live again, whatever a relay says of the time from then on.
 extension SQLiteMessageStorage {
     /// Looks at some of what is known, and removes what is needless: in all, once a day at most.
     ///
     /// - Returns: whether there is more to look at.
     func pruneTombstones(limit: Int = 2048) throws(CloakroomError) -> Bool {
-        let times = clock.trusted
-        let today = times.shared / Milliseconds.day
+        let today = clock.leastShared / Milliseconds.day
         var pruning = pruning
         guard pruning.search != nil || pruning.day.map({ $0 < today }) == true else { return false }
         var search = pruning.search ?? TombstonePruning.Search()
@@ -81,8 +80,8 @@ extension SQLiteMessageStorage {
     }
 
     /// How long until some are needless; `nil` when none ever is.
-    func pruningRemaining(_ times: ClockTimes) -> Milliseconds? {
-        pruning.next.map { max(0, $0.minus(times.shared)) }
+    func pruningRemaining(_ clock: RetentionClock) -> Milliseconds? {
+        pruning.next.map { max(0, $0.minus(clock.leastShared)) }
     }
 
     private static let range = "id > ?1 AND id <= ?2"

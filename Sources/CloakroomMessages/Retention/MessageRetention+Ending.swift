@@ -98,7 +98,7 @@ extension MessageRetention {
             next.append(RetentionClock.agreement.minus(clock.agreed))
         }
         next.append(try await storage.openPurgeRemaining(now: runtime.now()))
-        next.append(await storage.pruningRemaining(clock.trusted))
+        next.append(await storage.pruningRemaining(clock))
         if releaser != nil { next.append(try await storage.releasesRemaining(now: clock.device)) }
         if await !storage.endedNotes.isEmpty { next.append(0) }
         if await !storage.unwrittenDeletions.isEmpty { next.append(0) }

@@ -12,14 +12,27 @@ extension MessageRetention {
     /// What goes with a message that was written before, as when the device was offline: with its policy of then, and its
     /// age.
     ///
-    /// - Returns: `nil` when it is not here any more: do not send it.
+    /// - Returns: `nil` when it is not here any more, or over for certain: do not send it.
+    /// - Throws: ``CloakroomError/Code/unavailable`` while it is only hidden, as the device's clock may be ahead: keep it, and
+    ///   repeat this later.
     public func stamp(of message: MessageReference) async throws -> MessageStamp? {
         let clock = try await self.clock()
-        var record = await memory.record(message)
-        if record == nil { record = try await storage.record(message, hiding: clock.plausible) }
-        guard let record, !clock.plausible.isDue(record.term.local, base: record.base) else { return nil }
-        let now = record.base.clock.isDevice ? clock.device : clock.shared
-        return MessageStamp(policy: record.draft.stamp, age: .milliseconds(max(0, now.minus(record.base.time))))
+        if let record = try await record(message, hiding: clock.plausible) {
+            let now = record.base.clock.isDevice ? clock.device : clock.shared
+            return MessageStamp(policy: record.draft.stamp, age: .milliseconds(max(0, now.minus(record.base.time))))
+        }
+        guard try await record(message, hiding: clock.trusted) == nil else {
+            throw CloakroomError(
+                .unavailable, "this device's clock may be wrong: whether the message is over is not known yet")
+        }
+        return nil
+    }
+
+    private func record(
+        _ message: MessageReference, hiding times: ClockTimes
+    ) async throws(CloakroomError) -> MessageRecord? {
+        guard let record = await memory.record(message) else { return try await storage.record(message, hiding: times) }
+        return times.isDue(record.term.local, base: record.base) ? nil : record
     }
 
     /// Keeps a message of this user, under the policy that holds now.

@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// A former value must be out of reach once ``store(_:)`` has returned: what is erased rests on that.
 public protocol KeyVault: Sendable {
-    /// The value; `nil` when there is none.
+    /// The value; `nil` when there is none: a vault that cannot be reached throws.
     ///
     /// - Throws: ``CloakroomError/Code/vaultLocked`` when it cannot be read now, ``CloakroomError/Code/storeFailed``.
     func load() async throws -> Data?

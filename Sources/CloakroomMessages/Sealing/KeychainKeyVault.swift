@@ -12,7 +12,9 @@
         /// - Parameters:
         ///   - name: of the storage; each one has a record of its own.
         ///   - service: what the records of this app are called.
-        ///   - accessGroup: shared by apps and extensions that may read the record; `nil` for this app's own.
+        ///   - accessGroup: shared by apps and extensions that may read the record; `nil` for this app's own. All that open the
+        ///     same folder give the same one: in another group there is no record, and opening throws
+        ///     ``CloakroomError/Code/vaultLost``.
         public init(name: String, service: String = "Cloakroom messages", accessGroup: String? = nil) {
             record = KeychainRecord(service: service, account: name, accessGroup: accessGroup)
         }

@@ -35,6 +35,13 @@ struct MessageFolder: Sendable {
         }
     }
 
+    /// Whether messages may have been stored here, also in a database that was moved aside.
+    var hasDatabase: Bool {
+        // What cannot be looked at may be there.
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else { return true }
+        return names.contains { $0.hasPrefix(database.lastPathComponent) }
+    }
+
     /// Whether erasing everything has begun, and not been completed.
     var isErasing: Bool {
         FileManager.default.fileExists(

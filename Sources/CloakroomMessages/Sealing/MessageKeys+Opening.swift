@@ -22,22 +22,25 @@ extension MessageKeys {
         var error: CloakroomError {
             let reason =
                 switch self {
-                case .vaultEmpty: "the vault has no key, as on another device"
+                case .vaultEmpty: "the vault has no key, as on another device or without the right to its record"
                 case .fileMissing: "the file of keys is gone"
                 case .fileUseless: "the file of keys is damaged, or under another master key"
                 }
-            return CloakroomError(.vaultLost, "stored messages can no longer be read: \(reason)")
+            return CloakroomError(.vaultLost, "stored messages cannot be read: \(reason)")
         }
     }
 
     /// Reads the keys, and completes or undoes a rotation that was interrupted.
     ///
-    /// - Parameter path: of the folder for the key file.
+    /// - Parameters:
+    ///   - path: of the folder for the key file.
+    ///   - beginsAnew: makes keys where none can be read; what was sealed with those that cannot is lost then.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked`` until the first unlock after a start of the device,
+    ///   ``CloakroomError/Code/vaultLost`` where keys would have to begin anew and are not to,
     ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``.
     ///   Nothing was changed; repeat it later.
     static func open(
-        in path: String, vault: any KeyVault
+        in path: String, vault: any KeyVault, beginsAnew: Bool
     ) async throws(CloakroomError) -> (keys: MessageKeys, origin: Origin) {
         let opened = try KeyFiles(in: path)
         let current = opened.current
@@ -61,9 +64,12 @@ extension MessageKeys {
                 return (keys, .stored)
             }
             let loss: Loss = current == nil && next == nil ? .fileMissing : .fileUseless
+            guard beginsAnew else { throw loss.error }
             return (try await begin(in: opened.folder, vault: vault), .lost(loss))
         case .nothing, .useless: break
         }
+        // A vault can be empty for this process alone, as one without the right to its record.
+        guard beginsAnew else { throw Loss.vaultEmpty.error }
         // A first start that was interrupted leaves the second file alone.
         return (try await begin(in: opened.folder, vault: vault), current == nil ? .new : .lost(.vaultEmpty))
     }

@@ -62,7 +62,7 @@ struct AdmissionPlan: Sendable {
     /// The last day for which it has to be known, since 1970; `nil`: for ever, or known already.
     var knownUntil: Int64? {
         if case .replay = decision { return nil }
-        return Tombstones.until(record.base, stamp: record.draft.stamp).map { $0 / Milliseconds.day + 1 }
+        return Tombstones.lastDay(record.base, stamp: record.draft.stamp)
     }
 
     private func writeKnown(in database: SQLiteDatabase) throws(SQLiteError) {
@@ -84,15 +84,16 @@ struct AdmissionPlan: Sendable {
         try writeKnown(in: database)
         try database.run(
             """
-            INSERT INTO message (seq, name, conversation, author, clock, base, wall_lead, stamp, own_policy, shared,
-                deadline, own_end, quotes, quotes_author, slot, body)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO message (seq, name, conversation, author, clock, base, wall_lead, set_ahead, stamp, own_policy,
+                shared, deadline, own_end, quotes, quotes_author, slot, body)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .integer(record.sequence), .text(record.draft.id.rawValue), .integer(conversation),
                 .text(record.draft.author.rawValue), .integer(record.base.clock.rawValue), .integer(record.base.time),
-                .integer(record.base.wallLead), SQLiteValue(record.draft.stamp), SQLiteValue(record.ownPolicy),
-                SQLiteValue(record.term.shared), SQLiteValue(record.term.local), SQLiteValue(record.term.own),
+                .integer(record.base.wallLead), .integer(record.base.setAhead), SQLiteValue(record.draft.stamp),
+                SQLiteValue(record.ownPolicy), SQLiteValue(record.term.shared), SQLiteValue(record.term.local),
+                SQLiteValue(record.term.own),
                 SQLiteValue(record.draft.quotes?.id.rawValue), SQLiteValue(record.draft.quotes?.author.rawValue),
                 .integer(slot.rawValue), .blob(sealedBody),
             ])

@@ -17,31 +17,35 @@ extension MessageDatabase {
     /// Records databases that were moved aside, where that is not done: those that a damaged one knew of are no longer
     /// recorded anywhere.
     ///
-    /// - Parameter names: of those that are there.
-    /// - Returns: whether this database has taken the place of one of them just now.
+    /// When this database has taken the place of one of them just now, it takes over what can be read of that one.
+    ///
+    /// - Parameter last: the one whose place it takes; `nil`: the last by its name.
+    /// - Returns: what is lost with it; nothing when it was recorded before.
     func recordMovedAside(
-        _ names: Set<String>, keys: MessageKeys, _ reading: RetentionClock.Reading
-    ) throws(SQLiteError) -> Bool {
-        guard !names.isEmpty else { return false }
+        in folder: MessageFolder, last: String? = nil, keys: MessageKeys, _ reading: RetentionClock.Reading
+    ) throws(SQLiteError) -> Set<SQLiteMessageStorage.Loss> {
+        let names = folder.databasesAside
+        guard !names.isEmpty else { return [] }
         let known = try database.rows("SELECT path FROM moved_aside") { $0.text(0) }
         let unknown = names.subtracting(known)
-        guard !unknown.isEmpty else { return false }
+        guard let former = last.flatMap({ unknown.contains($0) ? $0 : nil }) ?? unknown.max() else { return [] }
         // The longest that any of its keys has to last; messages without an end stay until all are erased.
         let ids = keys.table.ids.filter { $0.conversation > 0 }
         let until = ids.contains { $0.slot.isEndless } ? nil : (ids.map(\.slot).max()?.rawValue ?? 0) * 1000
         let isNew = try database.first("SELECT 1 FROM sqlite_sequence WHERE name = 'conversation'") { _ in true } == nil
         // Keys of the former rows must not meet new ones, whatever the clock says.
-        let last = max(reading.wall.asTime, ids.map(\.conversation).max() ?? 0)
-        try database.transaction { () throws(SQLiteError) in
+        let number = max(reading.wall.asTime, ids.map(\.conversation).max() ?? 0)
+        return try database.transaction { () throws(SQLiteError) -> Set<SQLiteMessageStorage.Loss> in
             for name in unknown {
                 try database.run(
                     "INSERT INTO moved_aside (path, until) VALUES (?, ?)", [.text(name), SQLiteValue(until)])
             }
-            guard isNew else { return }
+            guard isNew else { return [] }
             try database.run(
-                "INSERT INTO sqlite_sequence (name, seq) VALUES ('conversation', ?)", [.integer(last)])
+                "INSERT INTO sqlite_sequence (name, seq) VALUES ('conversation', ?)", [.integer(number)])
+            let areAllPolicies = try takeOver(from: folder.url.appendingPathComponent(former, isDirectory: false))
+            return areAllPolicies ? [.database] : [.database, .policies]
         }
-        return isNew
     }
 
     /// Databases that were moved aside open with no key that there is: the next purge removes them.

@@ -27,12 +27,13 @@ extension MessageDatabase {
     private func recoveredClock(
         at reading: RetentionClock.Reading, run: Int64
     ) throws(CloakroomError) -> RetentionClock {
-        let (newestShared, newestOwn) = try perform { database throws(SQLiteError) in
+        let (newestShared, newestOwn, setAhead) = try perform { database throws(SQLiteError) in
             (
                 try database.first("SELECT max(base) FROM message WHERE clock < 2") { $0.integerIfPresent(0) } ?? nil,
                 try database.first(
                     "SELECT base, wall_lead FROM message WHERE clock >= 2 ORDER BY clock DESC, base DESC LIMIT 1"
-                ) { (base: $0.integer(0), wallLead: $0.integer(1)) }
+                ) { (base: $0.integer(0), wallLead: $0.integer(1)) },
+                try database.first("SELECT max(set_ahead) FROM message WHERE clock >= 2") { $0.integer(0) } ?? 0
             )
         }
         // Each is a time that has passed. By how much the two clocks differ, the wall clock tells that showed them once:
@@ -45,6 +46,6 @@ extension MessageDatabase {
             shared = min(newest ?? .max, own.base.plus(own.wallLead))
             device = shared.minus(own.wallLead)
         }
-        return RetentionClock(recovered: reading, run: run, shared: shared, device: device)
+        return RetentionClock(recovered: reading, run: run, shared: shared, device: device, setAhead: setAhead)
     }
 }

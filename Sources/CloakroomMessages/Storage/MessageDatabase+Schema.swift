@@ -101,6 +101,7 @@ extension MessageDatabase {
         uncertainCuts,
         quotingMessages,
         ownEnds,
+        clockSettings,
     ]
 
     /// What is not certain of a cut has a row of its own: a later certain one of the same duration must not hide it before
@@ -134,5 +135,14 @@ extension MessageDatabase {
         UPDATE conversation SET last_deleted = deleted_through;
         -- By the clock that cannot be set: when the last of its messages ends for others; 0: at once.
         ALTER TABLE release ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
+        """
+
+    /// That the wall clock is set ahead while the device is on counts for hiding, and not for purging.
+    private static let clockSettings = """
+        -- By how much it had been set ahead when the message came, as far as it is by the device's clock.
+        ALTER TABLE message ADD COLUMN set_ahead INTEGER NOT NULL DEFAULT 0;
+        DROP INDEX message_due_wall;
+        CREATE INDEX message_due_steady ON message (deadline + wall_lead - set_ahead)
+        WHERE deadline IS NOT NULL AND clock >= 2;
         """
 }

@@ -78,7 +78,7 @@ final class MessageDatabase {
         FileManager.default.fileExists(atPath: damageMark(file).path)
     }
 
-    /// After the damaged one was moved aside: a mark that stays moves the new one aside, too, which is empty.
+    /// After the damaged one was moved aside, and before there is a new one: a mark that stays moves that aside, too.
     static func unmarkDamaged(_ file: URL) { try? FileManager.default.removeItem(at: damageMark(file)) }
 
     // MARK: The clock
@@ -102,19 +102,26 @@ final class MessageDatabase {
         }
     }
 
-    /// Removes all that is worth nothing without the former keys.
-    func removeUnreadable() throws(CloakroomError) {
+    /// Removes what is worth nothing without the former keys, and leaves the messages to the next purge.
+    func endUnreadable() throws(CloakroomError) {
         try transaction { database throws(SQLiteError) in
             let tables = [
-                "attachment", "message", "known", "needless", "ended_asset", "condemned", "purge", "retiring_key",
-                "memory_note",
-                "memory_image",
+                "known", "needless", "ended_asset", "condemned", "purge", "retiring_key", "memory_note", "memory_image",
             ]
             for table in tables {
                 try database.run("DELETE FROM \(table)")
             }
-            // Of those that waited for another message it is not known any more how long that lasts for the others.
-            try database.run("DELETE FROM release WHERE retry_at = ?", [.integer(SQLiteMessageStorage.held)])
+            try Self.deleteAll(in: database)
         }
+    }
+
+    /// Messages that are lost here, and not at other participants, are as those that the user deletes: their names are in
+    /// the clear, so that the next purge has handlers, caches and the bucket remove what these have.
+    static func deleteAll(in database: SQLiteDatabase) throws(SQLiteError) {
+        try database.run(
+            """
+            UPDATE conversation SET deleted_through = last.seq, last_deleted = last.seq
+            FROM (SELECT seq FROM sqlite_sequence WHERE name = 'message') AS last
+            """)
     }
 }

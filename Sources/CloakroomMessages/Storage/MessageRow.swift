@@ -11,9 +11,9 @@ struct MessageRow: Sendable {
 
     static let columns = """
         seq, message.name, author, clock, base, wall_lead, stamp, own_policy, shared, deadline, quotes, slot, body,
-        conversation, quotes_author, own_end
+        conversation, quotes_author, own_end, set_ahead
         """
-    static let columnCount: Int32 = 16
+    static let columnCount: Int32 = 17
 
     init(_ row: borrowing SQLiteRow, conversation: ConversationID) throws(SQLiteError) {
         guard let id = MessageID(rawValue: row.text(1)), let author = ParticipantID(rawValue: row.text(2)),
@@ -28,7 +28,9 @@ struct MessageRow: Sendable {
             draft: MessageDraft(
                 id: id, conversation: conversation, author: author, stamp: stamp, body: Data(), attachments: [],
                 quotes: Self.quotes(row, in: conversation)),
-            base: MessageBase(time: row.integer(4), clock: clock, wallLead: row.integer(5)), ownPolicy: ownPolicy,
+            base: MessageBase(
+                time: row.integer(4), clock: clock, wallLead: row.integer(5), setAhead: row.integer(16)),
+            ownPolicy: ownPolicy,
             term: MessageTerm(
                 shared: row.integerIfPresent(8), local: row.integerIfPresent(9), own: row.integerIfPresent(15),
                 isStored: true))
@@ -73,18 +75,21 @@ extension SQLiteValue {
 extension ClockTimes {
     /// What is due, in the table `message`; what is bound comes from ``values``.
     static let condition = """
-        (clock < 2 AND deadline <= ? OR clock >= 2 AND (deadline <= ? OR clock <= ? AND deadline + wall_lead <= ?))
+        (clock < 2 AND deadline <= ? OR clock >= 2 AND (deadline <= ? OR clock <= ?
+            AND (deadline + wall_lead <= ? OR deadline + wall_lead - set_ahead <= ?)))
         """
 
     var values: [SQLiteValue] { [.integer(shared)] + deviceValues }
 
-    /// The same for the rows of one index each.
+    /// The same of ``RetentionClock/trusted`` for the rows of one index each.
     static let sharedCondition = "deadline IS NOT NULL AND clock < 2 AND deadline <= ?"
     static let deviceCondition = "deadline IS NOT NULL AND clock >= 2 AND deadline <= ?"
-    static let wallCondition =
-        "deadline IS NOT NULL AND clock >= 2 AND clock <= ? AND deadline + wall_lead <= ?"
+    static let steadyCondition =
+        "deadline IS NOT NULL AND clock >= 2 AND clock <= ? AND deadline + wall_lead - set_ahead <= ?"
 
     var lastClockOnWall: Int64 { MessageBase.Clock.device(run: lastRunOnWall).rawValue }
 
-    private var deviceValues: [SQLiteValue] { [.integer(device), .integer(lastClockOnWall), .integer(wall)] }
+    private var deviceValues: [SQLiteValue] {
+        [.integer(device), .integer(lastClockOnWall), .integer(wall), .integer(steady)]
+    }
 }

@@ -56,7 +56,7 @@ extension SQLiteMessageStorage {
         for index in plans.indices { try plans[index].sealNote(with: keys, clock) }
         let written = plans
         var pruning = pruning
-        let today = clock.trusted.shared / Milliseconds.day
+        let today = clock.leastShared / Milliseconds.day
         for plan in plans { pruning.add(plan.knownUntil, today: today) }
         let known = pruning
         let heard = clock

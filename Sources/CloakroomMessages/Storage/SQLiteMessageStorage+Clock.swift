@@ -17,7 +17,8 @@ extension SQLiteMessageStorage {
                     try database.run(
                         """
                         UPDATE message SET base = base + ?1, shared = shared + ?1, deadline = deadline + ?1,
-                            own_end = own_end + ?1, clock = ?2, wall_lead = 0 WHERE clock >= 2 AND clock = ?3
+                            own_end = own_end + ?1, clock = ?2, wall_lead = 0, set_ahead = 0
+                        WHERE clock >= 2 AND clock = ?3
                         """,
                         [
                             .integer(rebasing.difference), .integer(MessageBase.Clock.server.rawValue),

@@ -76,12 +76,13 @@ extension SQLiteMessageStorage: MessageStorage {
                 """
                 SELECT count(*) FROM message WHERE conversation = ? AND seq > ? AND \(Self.isVisible)
                 AND (clock < 2 AND base + ? <= ? OR clock >= 2 AND (base + ? <= ? OR clock <= ?
-                    AND base + ? + wall_lead <= ?))
+                    AND (base + ? + wall_lead <= ? OR base + ? + wall_lead - set_ahead <= ?)))
                 """,
                 [.integer(conversation.id), .integer(conversation.deletedThrough)] + times.values
                     + [
                         .integer(limit), .integer(times.shared), .integer(limit), .integer(times.device),
-                        .integer(times.lastClockOnWall), .integer(limit), .integer(times.wall),
+                        .integer(times.lastClockOnWall), .integer(limit), .integer(times.wall), .integer(limit),
+                        .integer(times.steady),
                     ]
             ) { $0.integer(0) }
         }
@@ -124,13 +125,14 @@ extension SQLiteMessageStorage: MessageStorage {
                 ) { $0.integerIfPresent(0) } ?? nil
             if let device { remaining.append(device.minus(times.device)) }
             // Those of the present run are over by the device's time first, unless that stands still.
-            let wall = try database.first(
+            let steady = try database.first(
                 """
-                SELECT deadline + wall_lead FROM message INDEXED BY message_due_wall
-                WHERE deadline IS NOT NULL AND clock >= 2 AND clock <= ? ORDER BY deadline + wall_lead LIMIT 1
+                SELECT deadline + wall_lead - set_ahead FROM message INDEXED BY message_due_steady
+                WHERE deadline IS NOT NULL AND clock >= 2 AND clock <= ?
+                ORDER BY deadline + wall_lead - set_ahead LIMIT 1
                 """, [.integer(times.lastClockOnWall)]
             ) { $0.integer(0) }
-            if let wall { remaining.append(wall.minus(times.wall)) }
+            if let steady { remaining.append(steady.minus(times.steady)) }
             let isDeleting = try database.first(
                 "SELECT 1 FROM conversation WHERE deleted_through > 0 OR cuts_pending = 1"
             ) {

@@ -10,11 +10,14 @@ public import Foundation
 public actor SQLiteMessageStorage {
     /// What opening found, and could not continue with.
     public enum Loss: Sendable, Hashable {
-        /// The keys are gone, as when the files were restored on another device: messages that were here cannot be read any
-        /// more, and were removed. Policies are still known.
+        /// The keys are gone, as when the files were restored on another device, and the app has said to begin anew: messages
+        /// that were here cannot be read any more, and the next purge removes them. Policies are still known.
         case vault
-        /// The database was damaged. It was moved aside, sealed as it is, and a new one begun.
+        /// The database was damaged. It was moved aside, sealed as it is, and a new one begun, which has the policies.
         case database
+        /// Besides ``database``: not all policies could be read. What this user wants may be
+        /// ``MessageRetentionPolicy/noStorage`` again, here and at peers; have them choose once more.
+        case policies
     }
 
     let folder: MessageFolder
@@ -69,17 +72,22 @@ public actor SQLiteMessageStorage {
     /// - Parameters:
     ///   - folder: made when it is not there, for its user alone. One user's: another user's messages need another one.
     ///   - vault: outside of the folder, and of backups.
+    ///   - beginningAnewIfLost: what to do where no key opens the messages that are here: `true` begins with new keys, and has
+    ///     the next purge remove these messages; ``losses`` has ``Loss/vault`` then. `false` changes nothing, and throws.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked`` until the first unlock after a start of the device,
-    ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
-    public init(folder: URL, vault: any KeyVault) async throws {
-        try await self.init(folder: folder, vault: vault, reading: .current(), step: { _ in })
+    ///   ``CloakroomError/Code/vaultLost``, ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/storeInUse``,
+    ///   ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
+    public init(folder: URL, vault: any KeyVault, beginningAnewIfLost: Bool = false) async throws {
+        try await self.init(
+            folder: folder, vault: vault, beginningAnewIfLost: beginningAnewIfLost, reading: .current(),
+            step: { _ in })
     }
 
     /// - Parameters:
     ///   - reading: of the device's clocks.
     ///   - step: called before and after each step of a purge; what it throws ends the purge there.
     package init(
-        folder: URL, vault: any KeyVault, reading: RetentionClock.Reading,
+        folder: URL, vault: any KeyVault, beginningAnewIfLost: Bool = false, reading: RetentionClock.Reading,
         step: @escaping @Sendable (PurgeStep) throws -> Void
     ) async throws {
         let folder = MessageFolder(folder)
@@ -89,8 +97,9 @@ public actor SQLiteMessageStorage {
         }
         let isErasing = folder.isErasing
         if isErasing { try await MessageKeys.erase(in: folder.keys.path, vault: vault) }
-        let opened = try await MessageKeys.open(in: folder.keys.path, vault: vault)
-        let (database, isReplaced) = try Self.openDatabase(folder, keys: opened.keys, reading)
+        let opened = try await MessageKeys.open(
+            in: folder.keys.path, vault: vault, beginsAnew: beginningAnewIfLost || isErasing || !folder.hasDatabase)
+        let (database, losses) = try Self.openDatabase(folder, keys: opened.keys, reading)
         self.folder = folder
         self.vault = vault
         self.lock = lock
@@ -98,12 +107,12 @@ public actor SQLiteMessageStorage {
         files = SealedAttachments(in: folder.attachments)
         keys = opened.keys
         self.database = database
-        losses = isReplaced && !isErasing ? [.database] : []
+        self.losses = isErasing ? [] : losses
         self.isErasing = isErasing
         // Names of messages that are being erased are needed for handlers.
         if !isErasing, try database.isUnreadable(with: opened.keys) {
-            try database.removeUnreadable()
-            losses.insert(.vault)
+            try database.endUnreadable()
+            self.losses.insert(.vault)
         }
         if !isErasing, opened.keys.key(Self.hashKeyID) == nil { try database.endMovedAside() }
         hash = try Self.nameHash(opened.keys)
@@ -112,6 +121,8 @@ public actor SQLiteMessageStorage {
         pruning = try database.pruning()
         try readDeletions()
         follow(reading)
+        // A full disk is no reason not to tell what is lost.
+        if !self.losses.isEmpty { _ = try? rememberEnded() }
         try endFormerNotes()
         try removeOrphans()
     }
@@ -148,22 +159,23 @@ public actor SQLiteMessageStorage {
     /// A database that is damaged is moved aside.
     private static func openDatabase(
         _ folder: MessageFolder, keys: MessageKeys, _ reading: RetentionClock.Reading
-    ) throws(CloakroomError) -> (MessageDatabase, isReplaced: Bool) {
+    ) throws(CloakroomError) -> (MessageDatabase, Set<Loss>) {
         do throws(SQLiteError) {
             if !MessageDatabase.isMarkedDamaged(folder.database) {
                 let database = try MessageDatabase(at: folder.database)
                 // The process that has moved one aside may have ended before it was recorded.
-                return (database, try database.recordMovedAside(folder.databasesAside, keys: keys, reading))
+                return (database, try database.recordMovedAside(in: folder, keys: keys, reading))
             }
         } catch {
             guard error == .corrupt else { throw MessageDatabase.failure(error) }
         }
         do throws(SQLiteError) {
-            _ = try SQLiteDatabase.moveAside(at: folder.database.path, on: reading.wall.date)
-            let database = try MessageDatabase(at: folder.database)
-            _ = try database.recordMovedAside(folder.databasesAside, keys: keys, reading)
+            let path = try SQLiteDatabase.moveAside(at: folder.database.path, on: reading.wall.date)
             MessageDatabase.unmarkDamaged(folder.database)
-            return (database, true)
+            let database = try MessageDatabase(at: folder.database)
+            let last = URL(fileURLWithPath: path, isDirectory: false).lastPathComponent
+            let losses = try database.recordMovedAside(in: folder, last: last, keys: keys, reading)
+            return (database, losses.union([.database]))
         } catch {
             throw MessageDatabase.failure(error)
         }

@@ -99,7 +99,11 @@ public struct RetentionLanguage: Sendable {
 
     /// What a storage has lost.
     public func text(of loss: SQLiteMessageStorage.Loss) -> String {
-        text(loss == .vault ? .lossOfVault : .lossOfDatabase)
+        switch loss {
+        case .vault: text(.lossOfVault)
+        case .database: text(.lossOfDatabase)
+        case .policies: text(.lossOfPolicies)
+        }
     }
 
     /// Why something failed, for the user; ``CloakroomError/message`` is for the developer.

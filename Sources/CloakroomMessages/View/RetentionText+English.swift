@@ -45,6 +45,8 @@ extension RetentionText {
 
         case .lossOfVault: "The keys of earlier messages are lost. These cannot be read any more, and were removed."
         case .lossOfDatabase: "The file of earlier messages was damaged. A new one was begun."
+        case .lossOfPolicies:
+            "How long messages are kept is lost, too. Choose it again: until then new messages are not stored."
         case .failureOffline: "The others cannot be reached now"
         case .failureNoRoom: "There is not enough room on this device"
         case .failureDevice: "A file on this device could not be read or written"

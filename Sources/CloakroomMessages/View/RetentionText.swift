@@ -50,6 +50,7 @@ public enum RetentionText: String, Sendable, CaseIterable {
     // Losses and failures
     case lossOfVault = "retention.loss.vault"
     case lossOfDatabase = "retention.loss.database"
+    case lossOfPolicies = "retention.loss.policies"
     case failureOffline = "retention.failure.offline"
     case failureNoRoom = "retention.failure.noRoom"
     case failureDevice = "retention.failure.device"

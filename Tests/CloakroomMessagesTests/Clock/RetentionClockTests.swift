@@ -110,6 +110,81 @@ private struct Phone {
         }
     }
 
+    @Test(arguments: [nil, Phone.beginning] as [Milliseconds?])
+    func `a jump while the device is on never counts, in this run and in later ones`(relayTime: Milliseconds?) {
+        var phone = Phone()
+        let base = phone.clock.base(relayTime: relayTime, age: 0)
+        phone.restart(after: 60_000)
+        phone.skew = 365 * Self.day
+        phone.pass(1000)
+        let later = phone.clock.base(relayTime: nil, age: 0)
+        for _ in 0..<2 {
+            phone.pass(Self.day)
+            #expect(phone.isHidden(base, limit: 7 * Self.day) && !phone.isPurged(base, limit: 7 * Self.day))
+            phone.restart(after: 60_000)
+        }
+        phone.pass(Self.day)
+        #expect(!phone.isPurged(base, limit: 7 * Self.day) && !phone.isPurged(later, limit: 7 * Self.day))
+        #expect(!phone.isHidden(later, limit: 7 * Self.day))
+        // What passes counts as before.
+        phone.pass(4 * Self.day)
+        #expect(phone.isPurged(base, limit: 7 * Self.day) && phone.isPurged(later, limit: 7 * Self.day))
+    }
+
+    @Test(arguments: [nil, Phone.beginning] as [Milliseconds?])
+    func `time while the device was off counts though the clock was set to and fro since`(relayTime: Milliseconds?) {
+        var phone = Phone()
+        let base = phone.clock.base(relayTime: relayTime, age: 0)
+        phone.restart(after: 10 * Self.day)
+        for skew in [365 * Self.day, 0] {
+            phone.skew = skew
+            phone.pass(1000)
+        }
+        phone.pass(Self.day)
+        #expect(phone.isPurged(base, limit: 9 * Self.day))
+        #expect(!phone.isPurged(base, limit: 10 * Self.day))
+    }
+
+    @Test(arguments: [nil, Phone.beginning] as [Milliseconds?])
+    func `a clock that was ahead at a start and is set right counts for nothing`(relayTime: Milliseconds?) {
+        var phone = Phone()
+        let base = phone.clock.base(relayTime: relayTime, age: 0)
+        phone.skew = 365 * Self.day
+        phone.restart(after: 1000)
+        phone.skew = 0
+        phone.pass(1000)
+        phone.pass(Self.day)
+        #expect(!phone.isPurged(base, limit: 2 * Self.day))
+        #expect(!phone.isHidden(base, limit: 2 * Self.day))
+    }
+
+    @Test func `a clock that goes to and fro within a day, on and off, adds up to no time`() {
+        var phone = Phone(skew: -Self.day)
+        let base = phone.clock.base(relayTime: Phone.beginning, age: 0)
+        var own: [MessageBase] = []
+        // Each time it is set ahead while the device is on, and back while that is off.
+        for _ in 0..<4 {
+            phone.skew = Self.day
+            phone.pass(1000)
+            own.append(phone.clock.base(relayTime: nil, age: 0))
+            phone.skew = -Self.day
+            phone.restart(after: 2 * Self.day)
+        }
+        // And then the other way round.
+        for _ in 0..<4 {
+            phone.skew = Self.day
+            phone.restart(after: 1000)
+            phone.skew = -Self.day
+            phone.pass(1000)
+        }
+        phone.pass(Self.day)
+        // Nine days and some seconds have passed.
+        #expect(!phone.isPurged(base, limit: 10 * Self.day))
+        for (number, base) in own.enumerated() {
+            #expect(!phone.isPurged(base, limit: Milliseconds(10 - 2 * number) * Self.day), "\(number)")
+        }
+    }
+
     @Test func `a message that arrives after a jump is shown for its time`() {
         var phone = Phone()
         phone.skew = Self.day
@@ -221,6 +296,26 @@ private struct Phone {
         #expect(phone.clock.trusted.shared == Phone.beginning)
     }
 
+    @Test func `a relay's time takes back what the wall clock alone has shown, as far as that shows it no more`() {
+        var phone = Phone()
+        _ = phone.clock.base(relayTime: Phone.beginning, age: 0)
+        phone.restart(after: 10 * Self.day)
+        phone.pass(Self.day)
+        #expect(phone.clock.shared == phone.truth - 2 * Self.day)
+        #expect(phone.clock.leastShared == Phone.beginning + Self.day)
+        // One that was long on its way says nothing new.
+        _ = phone.clock.base(relayTime: phone.truth - 5 * Self.day, age: 0)
+        #expect(phone.clock.shared == phone.truth - 2 * Self.day)
+        phone.skew = -10 * Self.day
+        phone.pass(1000)
+        #expect(phone.clock.shared == phone.truth - 2 * Self.day)
+        _ = phone.clock.base(relayTime: phone.truth - 3 * Self.day, age: 0)
+        #expect(phone.clock.shared == phone.truth - 3 * Self.day)
+        #expect(phone.clock.leastShared == phone.clock.shared)
+        _ = phone.clock.base(relayTime: phone.truth, age: 0)
+        #expect(phone.clock.shared == phone.truth)
+    }
+
     @Test func `once the server is heard, no relay's time moves the clock`() {
         var phone = Phone(hearsServer: true)
         _ = phone.clock.base(relayTime: Phone.beginning + Self.day, age: 0)
@@ -261,7 +356,10 @@ private struct Phone {
     }
 
     /// The rest of each record is that of a clock that has heard no server.
-    @Test(arguments: [("device", -1), ("shared", -1), ("run", -1), ("agreed", -1), ("heardRun", 1)])
+    @Test(arguments: [
+        ("device", -1), ("shared", -1), ("run", -1), ("agreed", -1), ("heardRun", 1), ("settled", -1), ("setAhead", -1),
+        ("setAheadInRun", 1),
+    ])
     func `a record that no clock can have come to is not taken for one`(member: String, value: Int) throws {
         let clock = RetentionClock(at: .init(wall: Phone.beginning, continuous: 1, boot: "0"))
         #expect(clock.isPossible)
@@ -271,6 +369,24 @@ private struct Phone {
         let read = try JSONDecoder().decode(
             RetentionClock.self, from: JSONSerialization.data(withJSONObject: record))
         #expect(!read.isPossible)
+    }
+
+    @Test func `a record of the version that knew nothing of settings goes on where it was`() throws {
+        var phone = Phone(skew: Self.day)
+        let base = phone.clock.base(relayTime: Phone.beginning, age: 0)
+        phone.pass(Self.hour)
+        let clock = phone.clock
+        let written = try JSONSerialization.jsonObject(with: JSONEncoder().encode(clock))
+        var record = try #require(written as? [String: Any])
+        for member in ["heardLead", "steadyLead", "settled", "setAhead", "setAheadInRun"] {
+            #expect(record.removeValue(forKey: member) != nil, "\(member)")
+        }
+        phone.clock = try JSONDecoder().decode(
+            RetentionClock.self, from: JSONSerialization.data(withJSONObject: record))
+        #expect(phone.clock == clock)
+        phone.restart(after: 10 * Self.day)
+        phone.pass(Self.day)
+        #expect(phone.isPurged(base, limit: 9 * Self.day))
     }
 
     @Test(arguments: 0..<200) func `no reading traps`(seed: Int) {

@@ -10,6 +10,7 @@ actor MemoryVault: KeyVault {
     init(_ value: Data? = nil) { self.value = value }
 
     func fail(with error: CloakroomError?) { failure = error }
+    func put(_ value: Data?) { self.value = value }
 
     func load() throws -> Data? {
         if let failure { throw failure }

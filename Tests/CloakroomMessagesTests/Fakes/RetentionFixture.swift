@@ -96,10 +96,12 @@ final class RetentionFixture {
     private static func open(
         _ folder: URL, _ vault: MemoryVault, _ clocks: TestClocks, _ limits: RetentionLimits,
         _ handler: RecordingHandler, _ recoveries: MemoryRecoveryJournal, _ cache: RecordingCache,
-        _ releaser: ScriptedReleaser, _ interruption: Interruption, _ chatKeyPrefix: String?
+        _ releaser: ScriptedReleaser, _ interruption: Interruption, _ chatKeyPrefix: String?,
+        beginningAnewIfLost: Bool = false
     ) async throws -> (SQLiteMessageStorage, MessageRetention) {
         let storage = try await SQLiteMessageStorage(
-            folder: folder, vault: vault, reading: clocks.reading, step: { try interruption.cross($0) })
+            folder: folder, vault: vault, beginningAnewIfLost: beginningAnewIfLost, reading: clocks.reading,
+            step: { try interruption.cross($0) })
         let runtime = RuntimeDependencies(
             wallClock: { clocks.reading.wall.date }, now: { clocks.instant },
             sleep: { try await interruption.sleep($0) })
@@ -110,9 +112,9 @@ final class RetentionFixture {
     }
 
     /// Another launch of the app.
-    func relaunch(vault: MemoryVault? = nil) async throws {
+    func relaunch(vault: MemoryVault? = nil, beginningAnewIfLost: Bool = false) async throws {
         await storage.close()
-        try await open(vault)
+        try await open(vault, beginningAnewIfLost: beginningAnewIfLost)
     }
 
     /// Another launch after the process was killed.
@@ -121,10 +123,10 @@ final class RetentionFixture {
         try await open(nil)
     }
 
-    private func open(_ vault: MemoryVault?) async throws {
+    private func open(_ vault: MemoryVault?, beginningAnewIfLost: Bool = false) async throws {
         (storage, retention) = try await Self.open(
             folder, vault ?? self.vault, clocks, limits, handler, recoveries, cache, releaser, interruption,
-            chatKeyPrefix)
+            chatKeyPrefix, beginningAnewIfLost: beginningAnewIfLost)
     }
 
     // MARK: Messages

@@ -103,11 +103,29 @@ import Testing
         device.clocks.pass(.seconds(3600))
         #expect(try await device.retention.purge().purgedCount == 1)
         #expect(
-            await device.storage.pruningRemaining(device.storage.clock.trusted) == later - device.clocks.reading.wall)
+            await device.storage.pruningRemaining(device.storage.clock) == later - device.clocks.reading.wall)
         pass(to: later, device)
         try await device.relaunch()
         #expect(try await device.retention.purge().isComplete)
         #expect(try device.tombstoneCount() == 1500)
+    }
+
+    @Test func `none goes by what the wall clock alone has shown`() async throws {
+        let device = try await RetentionFixture(server: false)
+        try await device.want(.oneHour)
+        let relayTime = device.clocks.now
+        try await device.admit("m1", .oneHour, relayTime: relayTime)
+        device.clocks.pass(.seconds(3600))
+        #expect(try await device.retention.purge().purgedCount == 1)
+        device.clocks.restart(after: .seconds(400 * 86_400))
+        try await device.relaunch()
+        device.clocks.pass(.seconds(86_400))
+        #expect(try await device.retention.purge().isComplete)
+        #expect(try device.tombstoneCount() == 1)
+        // It was a wrong one.
+        device.clocks.set(by: .seconds(-400 * 86_400))
+        try await device.admit("m2", .oneHour, relayTime: device.clocks.now)
+        #expect(try await device.admit("m1", .keep, relayTime: relayTime) == .replay)
     }
 
     @Test func `a search that ends with the process begins anew`() async throws {
@@ -134,7 +152,7 @@ import Testing
         #expect(try await device.retention.purge().stoppedBy?.code == .storeFailed)
         #expect(try device.count("known") == 1)
         #expect(try await device.admit("m1", .oneDay, relayTime: relayTime) == .replay)
-        #expect(await device.storage.pruningRemaining(device.storage.clock.trusted) == .day)
+        #expect(await device.storage.pruningRemaining(device.storage.clock) == .day)
         device.handler.fail(with: nil)
         #expect(try await device.retention.purge().purgedCount == 1)
         #expect(try device.count("known") == 1)

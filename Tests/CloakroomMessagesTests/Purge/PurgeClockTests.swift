@@ -17,6 +17,60 @@ import Testing
         #expect(try await device.shown() == ["m1", "m2"])
     }
 
+    @Test(arguments: [true, false])
+    func `a clock that is set ahead while the device is on purges nothing, however long it is wrong`(
+        isServerHeard: Bool
+    ) async throws {
+        let device = try await RetentionFixture(server: isServerHeard)
+        try await device.want(.oneWeek)
+        try await device.admit("m1", relayTime: device.clocks.now)
+        try await device.admit("m2")
+        device.clocks.restart(after: .seconds(60))
+        try await device.relaunch()
+        #expect(try await device.shown() == ["m1", "m2"])
+        device.clocks.set(by: .seconds(365 * 86_400))
+        #expect(try await device.shown() == [])
+        for _ in 0..<2 {
+            device.clocks.pass(.seconds(86_400))
+            #expect(try await device.retention.purge().purgedCount == 0)
+            try await device.relaunch()
+            #expect(try await device.shown() == [])
+        }
+        device.clocks.set(by: .seconds(-365 * 86_400))
+        #expect(try await device.shown() == ["m1", "m2"])
+        #expect(
+            try await device.admit("m3", .oneDay, relayTime: device.clocks.now)
+                == .kept(until: device.clocks.later(.seconds(86_400))))
+        #expect(try await device.shown() == ["m1", "m2", "m3"])
+        // What has passed is known all the same.
+        device.clocks.pass(.seconds(5 * 86_400))
+        #expect(try await device.retention.purge().purgedCount == 3)
+    }
+
+    @Test func `what a clock that was wrong at a start has shown ends nothing that a relay's time says is new`()
+        async throws
+    {
+        let device = try await RetentionFixture(server: false)
+        try await device.want(.keep)
+        try await device.admit("m1", relayTime: device.clocks.now)
+        device.clocks.restart(after: .seconds(365 * 86_400))
+        try await device.relaunch()
+        device.clocks.pass(.seconds(86_400))
+        _ = try await device.shown()
+        device.clocks.set(by: .seconds(-365 * 86_400))
+        _ = try await device.shown()
+        #expect(
+            try await device.admit("m2", .oneDay, relayTime: device.clocks.now)
+                == .kept(until: device.clocks.later(.seconds(86_400))))
+        #expect(try await device.shown() == ["m1", "m2"])
+        // Also when the clocks have agreed since.
+        device.clocks.pass(.seconds(86_399))
+        #expect(try await device.shown() == ["m1", "m2"])
+        device.clocks.pass(.seconds(1))
+        #expect(try await device.retention.purge().purgedCount == 1)
+        #expect(try await device.shown() == ["m1"])
+    }
+
     @Test func `a clock that is set back prolongs nothing`() async throws {
         let device = try await RetentionFixture(server: false)
         try await device.want(.oneDay)

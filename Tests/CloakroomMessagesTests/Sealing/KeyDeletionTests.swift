@@ -61,7 +61,7 @@ import Testing
         let disk = try SmallDisk(byteCount: 262_144, at: URL(fileURLWithPath: device.path))
         defer { disk.unmount() }
         let vault = FileKeyVault(folder: URL(fileURLWithPath: device.path).appendingPathComponent("vault"))
-        let keys = try await MessageKeys.open(in: device.path, vault: vault).keys
+        let keys = try await MessageKeys.open(in: device.path, vault: vault, beginsAnew: true).keys
         try keys.prepare((1...500).map { MessageKeyID(conversation: Int64($0), slot: .endless) })
         try disk.fill()
         // Each with a rotation of its own, on a disk that stays full.
@@ -69,7 +69,7 @@ import Testing
             keys.delete(Int64(conversation), through: 1000)
             #expect(await keys.writeDeletions(now: .now), "\(conversation)")
             try disk.fill()
-            let next = try await MessageKeys.open(in: device.path, vault: vault).keys
+            let next = try await MessageKeys.open(in: device.path, vault: vault, beginsAnew: false).keys
             #expect(next.table.deletions.count == conversation && next.table.ids.count == 500 - conversation)
         }
         // And says so where there is none.
@@ -80,7 +80,8 @@ import Testing
         #expect(keys.rotationDelay(at: .now) == .zero)
         try disk.empty()
         #expect(await keys.writeDeletions(now: .now))
-        #expect(try await MessageKeys.open(in: device.path, vault: vault).keys.table.deletions.count == 21)
+        let next = try await MessageKeys.open(in: device.path, vault: vault, beginsAnew: false).keys
+        #expect(next.table.deletions.count == 21)
     }
 }
 

@@ -25,13 +25,15 @@ struct KeyFixture: Sendable {
         path = place.path("keys")
     }
 
-    func open() async throws(CloakroomError) -> (keys: MessageKeys, origin: MessageKeys.Origin) {
-        try await MessageKeys.open(in: path, vault: vault)
+    func open(
+        beginsAnew: Bool = true
+    ) async throws(CloakroomError) -> (keys: MessageKeys, origin: MessageKeys.Origin) {
+        try await MessageKeys.open(in: path, vault: vault, beginsAnew: beginsAnew)
     }
 
     /// - Returns: keys that were stored, of which some process before has made these.
     func stored() async throws -> MessageKeys {
-        let (keys, origin) = try await open()
+        let (keys, origin) = try await open(beginsAnew: false)
         #expect(origin == .stored)
         return keys
     }

@@ -76,9 +76,11 @@ import Testing
         try await device.vault.erase()
         // As far as the process came: new keys, and the messages not removed.
         let path = device.folder.appendingPathComponent("keys").path
-        #expect(try await MessageKeys.open(in: path, vault: device.vault).origin == .lost(.vaultEmpty))
+        #expect(
+            try await MessageKeys.open(in: path, vault: device.vault, beginsAnew: true).origin == .lost(.vaultEmpty))
         try await device.relaunch()
         #expect(await device.storage.losses == [.vault])
+        #expect(try await device.retention.purge().purgedCount == 1)
         #expect(try device.count("message") == 0)
         // Its tombstone would not be found by the new key for names.
         #expect(try await device.admit("m1") == .kept(until: nil))

@@ -151,9 +151,28 @@ import Testing
     }
 
     @Test(arguments: [MessageKeys.Loss.vaultEmpty, .fileMissing, .fileUseless])
+    func `keys that cannot be read are left alone unless they are to begin anew`(loss: MessageKeys.Loss) async throws {
+        let sealed = try await device.begin().seal(body, message: 1, under: KeyFixture.kept)
+        let value = await device.vault.value
+        let file = try #require(device.place.content("keys/keys"))
+        switch loss {
+        case .vaultEmpty: await device.vault.put(nil)
+        case .fileMissing: try FileManager.default.removeItem(atPath: device.place.path("keys/keys"))
+        case .fileUseless: await device.vault.put(Data([1] + SealingKey.random().reveal()))
+        }
+        let (files, calls) = (try device.files(), await device.vault.calls.count)
+        #expect(await CloakroomError.codeOf { _ = try await device.open(beginsAnew: false) } == .vaultLost)
+        #expect(try device.files() == files)
+        #expect(await device.vault.calls.dropFirst(calls) == [.load])
+        await device.vault.put(value)
+        if loss == .fileMissing { device.place.put(file, at: "keys/keys") }
+        #expect(try await device.stored().open(sealed, message: 1, under: KeyFixture.kept) == body)
+    }
+
+    @Test(arguments: [MessageKeys.Loss.vaultEmpty, .fileMissing, .fileUseless])
     func `a loss has a code and a reason of its own`(loss: MessageKeys.Loss) {
         #expect(loss.error.code == .vaultLost)
-        #expect(loss.error.message.hasPrefix("stored messages can no longer be read: the "))
+        #expect(loss.error.message.hasPrefix("stored messages cannot be read: the "))
     }
 
     @Test(arguments: [KeyFixture.locked, KeyFixture.failure])

@@ -75,7 +75,7 @@ import Testing
         let sealed = try keys.seal(body, message: 5, under: KeyFixture.later)
         files += try device.files()
         // Killed here, both are there.
-        let other = try await MessageKeys.open(in: device.path, vault: device.vault).keys
+        let other = try await device.stored()
         #expect(other.open(sealed, message: 5, under: KeyFixture.later) == body)
         try await other.rotate()
         files += try device.files()
@@ -263,7 +263,7 @@ import Testing
         let disk = try SmallDisk(byteCount: 262_144, at: URL(fileURLWithPath: device.path))
         defer { disk.unmount() }
         let vault = FileKeyVault(folder: URL(fileURLWithPath: device.path).appendingPathComponent("vault"))
-        let keys = try await MessageKeys.open(in: device.path, vault: vault).keys
+        let keys = try await MessageKeys.open(in: device.path, vault: vault, beginsAnew: true).keys
         let many = (0..<500).map { MessageKeyID(conversation: Int64($0), slot: .endless) }
         try keys.prepare([KeyFixture.dropped] + many)
         let sealed = try keys.seal(body, message: 1, under: many[7])
@@ -278,7 +278,7 @@ import Testing
         #expect(!former.contains { MessageKeyTable($0, under: master) != nil })
         #expect(keys.open(sealed, message: 1, under: many[7]) == body)
         try disk.empty()
-        let (next, origin) = try await MessageKeys.open(in: device.path, vault: vault)
+        let (next, origin) = try await MessageKeys.open(in: device.path, vault: vault, beginsAnew: false)
         #expect(origin == .stored && next.open(sealed, message: 1, under: many[7]) == body)
         try next.prepare([KeyFixture.later])
         #expect(try device.place.names(in: "keys") == ["keys", "keys.reserve", "vault"])
@@ -297,7 +297,7 @@ private struct KeyFixtureCopy {
     }
 
     func open() async throws -> (keys: MessageKeys, origin: MessageKeys.Origin) {
-        try await MessageKeys.open(in: path, vault: vault)
+        try await MessageKeys.open(in: path, vault: vault, beginsAnew: false)
     }
 }
 

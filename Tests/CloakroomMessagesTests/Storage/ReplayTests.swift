@@ -90,10 +90,14 @@ import Testing
         await device.storage.close()
         try FileManager.default.removeItem(at: device.folder)
         try FileManager.default.copyItem(at: backup, to: device.folder)
-        try await device.relaunch()
+        #expect(await CloakroomError.code { try await device.relaunch() } == .vaultLost)
+        try await device.relaunch(beginningAnewIfLost: true)
         #expect(await device.storage.losses == [.vault])
         #expect(try await device.shown() == [])
+        #expect(try await device.admit("m1") == .replay)
+        #expect(try await device.retention.purge().purgedCount == 1)
         #expect(try device.count("message") == 0)
+        #expect(try await device.admit("m1") == .replay)
         #expect(try await device.retention.agreement(in: RetentionFixture.conversation).own == .oneHour)
     }
 }

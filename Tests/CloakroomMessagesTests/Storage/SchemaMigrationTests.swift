@@ -58,6 +58,21 @@ import Testing
         #expect(await device.storage.pruning.next == day * .day)
     }
 
+    @Test func `a message by the device's clock ends as it would have`() async throws {
+        let device = try await RetentionFixture(server: false)
+        try await device.want(.oneWeek)
+        device.clocks.set(by: .seconds(-86_400))
+        try await device.admit("m1")
+        try await migrate(device)
+        device.clocks.restart(after: .seconds(10 * 86_400))
+        try await device.relaunch()
+        #expect(try await device.shown() == [])
+        device.clocks.pass(.seconds(86_399))
+        #expect(try await device.retention.purge().purgedCount == 0)
+        device.clocks.pass(.seconds(1))
+        #expect(try await device.retention.purge().purgedCount == 1)
+    }
+
     @Test func `has the tables, indexes and triggers of a new database, and its deadlines never rise`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)

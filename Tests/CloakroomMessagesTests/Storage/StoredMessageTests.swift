@@ -63,6 +63,26 @@ import Testing
             await CloakroomError.code { _ = try await device.retention.attachment(file) } == .unreadableFile)
     }
 
+    @Test func `a message that a clock hides has no stamp now, and is not said to be over`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.oneDay)
+        try await device.admit("m1", .oneDay, from: RetentionFixture.own)
+        try await device.admit("m2", .noStorage, from: RetentionFixture.own)
+        device.clocks.set(by: .seconds(400 * 86_400))
+        for id in ["m1", "m2"] {
+            #expect(
+                await CloakroomError.code { _ = try await device.retention.stamp(of: id.asOwn) } == .unavailable,
+                "\(id)")
+        }
+        device.clocks.set(by: .seconds(-400 * 86_400))
+        #expect(try await device.retention.stamp(of: "m1".asOwn)?.policy == .oneDay)
+        #expect(try await device.retention.stamp(of: "m2".asOwn)?.policy == .noStorage)
+        device.clocks.pass(.seconds(86_400))
+        #expect(try await device.retention.stamp(of: "m1".asOwn) == nil)
+        try await device.retention.close(RetentionFixture.conversation)
+        #expect(try await device.retention.stamp(of: "m2".asOwn) == nil)
+    }
+
     @Test func `pages follow each other without gaps, also where messages were sent at once`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.oneDay)

@@ -60,6 +60,7 @@ import Testing
     @Test func `tells one loss from the other`() {
         #expect(english.text(of: .vault) == english.text(.lossOfVault))
         #expect(english.text(of: .database) == english.text(.lossOfDatabase))
+        #expect(english.text(of: .policies) == english.text(.lossOfPolicies))
     }
 
     /// Those that a storage, and a channel, throw.

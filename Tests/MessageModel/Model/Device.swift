@@ -179,7 +179,7 @@ struct Device {
         }
         if !purged.isEmpty { storedClock = clock }
         for (id, tombstone) in tombstones {
-            if let until = tombstone.until, until <= times.shared, held[id] == nil { tombstones[id] = nil }
+            if let until = tombstone.until, until <= clock.leastShared, held[id] == nil { tombstones[id] = nil }
         }
         return purged
     }
