@@ -35,7 +35,7 @@ public struct UnrestrictedConditions: RunConditions {
 
 extension DeviceConditions {
     /// Those of the device on Apple's systems; on others everything is allowed.
-    static var ofThisDevice: any RunConditions {
+    package static var ofThisDevice: any RunConditions {
         #if canImport(Network)
             AppleRunConditions()
         #else

@@ -31,6 +31,14 @@ extension RetentionPolicy {
         }
     }
 
+    /// Photos that were added then or before are uploaded; `nil` for all of them.
+    func uploadLimit(at date: Date) -> Date? {
+        switch uploadTime {
+        case .whenAdded: nil
+        case .whenDue: rule(at: date)?.addedBefore
+        }
+    }
+
     /// What may leave when the user wants room.
     static func freeingRule(at date: Date) -> DueRule {
         DueRule(addedBefore: nil, viewedBefore: viewLimit(at: date))

@@ -55,7 +55,7 @@ extension Catalog {
         try perform { database throws(SQLiteError) in try database.first(sql, values) { $0.integer(0) } ?? 0 }
     }
 
-    /// - Returns: `nil` when there is none, or when there is no picture in the photo.
+    /// - Returns: `nil` when there is none, or when none could be made.
     func thumbnail(_ id: Int64) throws(CloakroomError) -> [UInt8]? {
         let bytes = try perform { database throws(SQLiteError) in
             try database.first("SELECT bytes FROM thumbnail WHERE photo = ?", [.integer(id)]) { $0.blob(0) }
@@ -63,15 +63,14 @@ extension Catalog {
         return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// - Parameter thumbnail: `nil` records that there is no picture in the photo.
     static func record(
-        _ thumbnail: Thumbnail?, of id: Int64, in database: SQLiteDatabase
+        _ thumbnail: Thumbnail, of id: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         try database.run(
             "INSERT OR REPLACE INTO thumbnail (photo, width, height, bytes) VALUES (?, ?, ?, ?)",
             [
-                .integer(id), SQLiteValue(thumbnail?.width ?? 0), SQLiteValue(thumbnail?.height ?? 0),
-                .blob(Array(thumbnail?.bytes ?? Data())),
+                .integer(id), SQLiteValue(thumbnail.width), SQLiteValue(thumbnail.height),
+                .blob(Array(thumbnail.bytes)),
             ])
     }
 }

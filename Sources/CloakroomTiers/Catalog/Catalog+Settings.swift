@@ -16,6 +16,8 @@ enum CatalogSetting: String {
     case lastSeen
     /// When the cold tier was listed and looked through the last time, in milliseconds.
     case lastLook
+    /// When thumbnails that could not be made were attempted again the last time, in milliseconds.
+    case lastThumbnailRetry
     /// The catalog is a new one in the place of a damaged one, and not made anew yet.
     case rebuild
 

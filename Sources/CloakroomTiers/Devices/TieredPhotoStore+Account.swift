@@ -1,5 +1,65 @@
 import CloakroomKit
+import CloakroomSQLite
 import Foundation
+
+/// When another account is signed in than the one whose photos these are: the user decides.
+extension TieredPhotoStore {
+    /// What ``acceptAccount(_:)`` would do, to be confirmed by the user.
+    ///
+    /// - Returns: `nil` when the account that is signed in is that of these photos.
+    /// - Throws: ``CloakroomError``: what the cold tier throws, and ``CloakroomError/Code/storeFailed``.
+    public func accountChange() async throws -> AccountChange? {
+        let identity = try await tier.identity
+        guard try !isAllowed(identity, for: owner()) else { return nil }
+        return try catalog.change(to: identity)
+    }
+
+    /// Makes another account the one whose photos these are: the next runs upload those of this device to it, and they may
+    /// leave the device then. Those that are in the former account alone stay there, out of reach.
+    ///
+    /// - Parameter account: the one that is signed in, as ``accountChange()`` has told, and the user has confirmed.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/accountChanged`` when another one is signed in,
+    ///   ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/unwritableFile``, and what the cold tier throws.
+    public func acceptAccount(_ account: TierIdentity) async throws {
+        // One that is under way works for the former account.
+        while let currentRun { _ = await currentRun.value }
+        let identity = try await tier.identity
+        guard identity == account else {
+            throw CloakroomError(.accountChanged, "\(identity) is signed in, not \(account)")
+        }
+        try requireLock()
+        try folder.write(.account(account.description))
+        try catalog.transaction { database throws(SQLiteError) in
+            try database.run("DELETE FROM alarm WHERE kind = ?", [.text(TierAlarm.Kind.accountChanged.rawValue)])
+            try database.set(.lastLook, to: nil)
+            // Until the next run adopts it: see ``Catalog/adopt(_:)``.
+            try database.set(.identity, to: nil)
+        }
+    }
+}
+
+extension Catalog {
+    fileprivate func change(to identity: TierIdentity) throws(CloakroomError) -> AccountChange {
+        var change = AccountChange(account: identity, photoCount: 0, byteCount: 0, unreachableCount: 0)
+        try perform { database throws(SQLiteError) in
+            try database.forEach(
+                """
+                SELECT \(PhotoState.leftSQL), count(*), coalesce(sum(byte_count), 0) FROM photo
+                WHERE tier IS NOT ? AND NOT \(PhotoState.sql(.missing)) GROUP BY 1
+                """, [.text(identity.description)]
+            ) { row in
+                let count = Int(row.integer(1))
+                if row.integer(0) != 0 {
+                    change.unreachableCount = count
+                } else {
+                    (change.photoCount, change.byteCount) = (count, row.integer(2))
+                }
+                return true
+            }
+        }
+        return change
+    }
+}
 
 /// Whose photos these are, and who is signed in.
 extension TieredPhotoStore {

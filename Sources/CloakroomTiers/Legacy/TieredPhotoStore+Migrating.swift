@@ -9,8 +9,8 @@ extension TieredPhotoStore {
     /// batch lies on the disk twice. When they cannot leave, or the disk is about to be full, the migration stops. It can
     /// stop or be killed anywhere; the next call goes on, and one that finds nothing to do costs nothing.
     ///
-    /// Until it is done, an app that finds no photo of a name here looks for it in the older store, and removes a photo in
-    /// both: one whose row is left there would be moved once more.
+    /// Until it is done, an app looks for a photo in the older store first, and then here: photos move in this direction alone. It
+    /// removes one in both: one whose row is left there would be moved once more.
     ///
     /// - Parameters:
     ///   - run: what the transfers may use.

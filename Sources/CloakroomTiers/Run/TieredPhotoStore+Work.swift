@@ -47,19 +47,20 @@ extension TieredPhotoStore {
         }
     }
 
-    /// Photos that are uploaded before they are due, the oldest first.
+    /// Photos that are uploaded whether they may leave the device or not, the oldest first: what keeps a photo here, such as
+    /// a pin or the lack of a thumbnail, must not keep it here alone.
     func uploadIDs(at date: Date) throws(CloakroomError) -> [Int64] {
-        // One that was begun is finished, whatever the policy is by now.
         let late = """
             \(PhotoState.sql(.both)) AND thumbnail_uploaded = 0
             AND EXISTS (SELECT 1 FROM thumbnail WHERE photo = photo.id AND length(bytes) > 0)
             """
-        let new = policy.uploadTime == .whenAdded ? PhotoState.sql(.hot, .uploading) : PhotoState.sql(.uploading)
+        // One that was begun is finished, whatever the policy is by now.
+        let new = "(\(PhotoState.sql(.uploading)) OR (\(PhotoState.sql(.hot)) AND added_at <= ?))"
         return try catalog.ids(
             """
             SELECT id FROM photo WHERE (\(new) OR (\(late))) AND sha256 IS NOT NULL AND \(Self.mayBeTriedSQL)
             ORDER BY retry_at IS NOT NULL, added_at
-            """, [.integer(date.milliseconds)])
+            """, [.integer(policy.uploadLimit(at: date)?.milliseconds ?? .max), .integer(date.milliseconds)])
     }
 
     /// Snapshots that name what was uploaded, deletions to announce or to do, and a document for a device without one.

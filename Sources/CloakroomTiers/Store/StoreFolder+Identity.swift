@@ -5,7 +5,7 @@ import Foundation
 enum FolderOwner: Sendable, Equatable {
     /// There is no file: it was lost, or is yet to be written.
     case none
-    /// The next account that is signed in: nothing was stored in a tier before, or the user has said so.
+    /// The next account that is signed in: nothing was stored in a tier before, or an earlier version was told so.
     case next
     /// A ``TierIdentity``.
     case account(String)

@@ -43,8 +43,8 @@ extension TieredPhotoStore {
     ) async throws -> PhotoID {
         defer { unlink(copy.path) }
         // Made of the copy, which has no other name yet: nothing is recorded that could be half of a photo.
-        let isKnown = try catalog.photo(sha256: content.sha256).map { try catalog.hasThumbnail($0.id) } ?? false
-        let thumbnail: ThumbnailResult = isKnown ? .none : await makeThumbnail(of: copy)
+        let known = try catalog.photo(sha256: content.sha256).flatMap { try catalog.thumbnail($0.id) }
+        let thumbnail: ThumbnailResult = known == nil ? await makeThumbnail(of: copy) : .none
         return try place(copy, content, name: name, takenAt: takenAt, addedAt: addedAt, thumbnail)
     }
 

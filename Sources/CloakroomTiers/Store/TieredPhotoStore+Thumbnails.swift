@@ -5,9 +5,9 @@ public import Foundation
 /// What came of making a thumbnail.
 enum ThumbnailResult: Sendable {
     case made(Thumbnail)
-    /// There is no picture in the photo.
+    /// There is no picture in the photo, or none that can be read as yet: another attempt is made within a week.
     case impossible
-    /// Not now; a later run makes it.
+    /// Not now; the next run makes it.
     case none
 }
 
@@ -29,8 +29,9 @@ extension TieredPhotoStore {
         return (error as? CloakroomError).map { passing.contains($0.code) } ?? false
     }
 
-    /// Makes the thumbnails that were not made when their photos were added.
+    /// Makes the thumbnails that were not made when their photos were added; once a week also those that could not be made.
     func makeMissingThumbnails() async throws {
+        try forgetFailedThumbnails()
         let ids = try catalog.ids(
             """
             SELECT id FROM photo WHERE \(PhotoState.localSQL) AND sha256 IS NOT NULL
@@ -49,6 +50,30 @@ extension TieredPhotoStore {
                 guard try Catalog.photo(id, in: database) != nil else { return }
                 try Catalog.record(result, of: id, in: database)
             }
+        }
+    }
+
+    /// In seconds.
+    private static let thumbnailRetryInterval: TimeInterval = 7 * 86_400
+
+    /// Once a week, has photos whose thumbnails could not be made count as those whose thumbnails were not made yet: a later
+    /// version of the system, or of the app, may read what an earlier one could not.
+    private func forgetFailedThumbnails() throws(CloakroomError) {
+        let now = clock()
+        let last = try catalog.date(.lastThumbnailRetry) ?? .distantPast
+        // A clock that went back does not put it off for ever.
+        guard abs(now.timeIntervalSince(last)) >= Self.thumbnailRetryInterval else { return }
+        let ids = try catalog.ids(
+            """
+            SELECT id FROM photo WHERE \(PhotoState.localSQL)
+            AND EXISTS (SELECT 1 FROM thumbnail WHERE photo = photo.id AND length(bytes) = 0)
+            """)
+        guard !ids.isEmpty else { return }
+        try catalog.transaction { database throws(SQLiteError) in
+            for id in ids {
+                try database.run("DELETE FROM thumbnail WHERE photo = ? AND length(bytes) = 0", [.integer(id)])
+            }
+            try database.set(.lastThumbnailRetry, to: String(now.milliseconds))
         }
     }
 
@@ -87,7 +112,10 @@ extension Catalog {
     static func record(_ result: ThumbnailResult, of id: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
         switch result {
         case .made(let thumbnail): try record(thumbnail, of: id, in: database)
-        case .impossible: try record(nil, of: id, in: database)
+        case .impossible:
+            // In the place of none that was made or fetched meanwhile.
+            try database.run(
+                "INSERT OR IGNORE INTO thumbnail (photo, width, height, bytes) VALUES (?, 0, 0, x'')", [.integer(id)])
         case .none: break
         }
     }

@@ -24,6 +24,13 @@ extension TieredPhotoStore {
             }
             usage.thumbnailBytes =
                 try database.first("SELECT coalesce(sum(length(bytes)), 0) FROM thumbnail") { $0.integer(0) } ?? 0
+            let withoutThumbnail = try database.first(
+                """
+                SELECT count(*) FROM photo WHERE \(PhotoState.localSQL)
+                AND NOT EXISTS (SELECT 1 FROM thumbnail WHERE photo = photo.id AND length(bytes) > 0)
+                """
+            ) { Int($0.integer(0)) }
+            usage.withoutThumbnailCount = withoutThumbnail ?? 0
         }
         if let identity = try catalog.setting(.identity) {
             usage.absentDevices = try catalog.absentDevices(of: identity)

@@ -58,15 +58,16 @@ public actor TieredPhotoStore {
     ///   - folder: made when it is not there, for its user alone. One user's: another user's photos need another one.
     ///   - policy: of a new store, which keeps it; later ``setPolicy(_:)`` changes it, and this one no longer counts. Also
     ///     of a store whose catalog was so damaged that its own cannot be read.
+    ///   - conditions: power and network as they are; by default those of the device on Apple's systems, and on others any.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unwritableFile``, ``CloakroomError/Code/diskFull``,
     ///   ``CloakroomError/Code/storeFailed``.
     public init(
         folder: URL, tier: any ColdTier, thumbnailer: any Thumbnailer, policy: RetentionPolicy = RetentionPolicy(),
-        conditions: any RunConditions = UnrestrictedConditions()
+        conditions: (any RunConditions)? = nil
     ) throws {
         try self.init(
-            folder: folder, tier: tier, thumbnailer: thumbnailer, policy: policy, conditions: conditions,
-            clock: { Date() })
+            folder: folder, tier: tier, thumbnailer: thumbnailer, policy: policy,
+            conditions: conditions ?? DeviceConditions.ofThisDevice, clock: { Date() })
     }
 
     /// - Parameters:
@@ -274,15 +275,20 @@ public actor TieredPhotoStore {
 
     /// Goes on after an alarm: the next run looks the whole cold tier through before anything leaves the device.
     ///
-    /// After ``TierAlarm/Kind/accountChanged`` the photos of the former account that are not on this device stay out of
-    /// reach; those that are go to the present one.
+    /// ``TierAlarm/Kind/accountChanged`` is not dismissed: it ends with the first run after the user has signed in as before,
+    /// or with ``acceptAccount(_:)``.
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/accountChanged`` for that alarm, and
+    ///   ``CloakroomError/Code/storeInUse``.
     public func dismissAlarm(_ kind: TierAlarm.Kind) throws {
+        guard kind != .accountChanged else {
+            throw CloakroomError(
+                .accountChanged, "this alarm ends when the user signs in as before, or accepts the account")
+        }
         try requireLock()
-        if kind == .accountChanged { try folder.write(.next) }
         try catalog.transaction { database throws(SQLiteError) in
             try database.run("DELETE FROM alarm WHERE kind = ?", [.text(kind.rawValue)])
             try database.set(.lastLook, to: nil)
-            if kind == .accountChanged { try database.set(.identity, to: nil) }
         }
     }
 

@@ -6,7 +6,9 @@ public protocol Thumbnailer: Sendable {
     ///   - file: any bytes at all.
     ///   - maximumPixelSize: of the longer edge.
     /// - Returns: a JPEG, upright, of at most ``Thumbnail/maximumBytes``.
-    /// - Throws: when there is no picture in it, or none that can be read.
+    /// - Throws: when there is no picture in it, or none that can be read: another attempt is made within a week. With the next run
+    ///   after ``CloakroomError/Code/timedOut``, ``CloakroomError/Code/unavailable``, ``CloakroomError/Code/diskFull``,
+    ///   ``CloakroomError/Code/unwritableFile`` and a cancellation.
     func thumbnail(of file: URL, maximumPixelSize: Int) async throws -> Thumbnail
 }
 

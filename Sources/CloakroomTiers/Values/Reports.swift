@@ -44,7 +44,7 @@ public struct TierAlarm: Sendable, Hashable {
         case archived
         /// Photos have other bytes than were proven.
         case changed
-        /// Another account is signed in.
+        /// Another account is signed in. It is not dismissed: see ``TieredPhotoStore/acceptAccount(_:)``.
         case accountChanged
         /// The user's other device has dismissed this one. It goes on as another device; photos that were removed elsewhere
         /// may be gone.
@@ -111,6 +111,9 @@ public struct StorageUsage: Sendable, Equatable {
     public var coldCount = 0
     public var coldBytes: Int64 = 0
     public var missingCount = 0
+    /// Photos on this device without a thumbnail: they stay on it. Of those that no thumbnail could be made of, another attempt is
+    /// made once a week.
+    public var withoutThumbnailCount = 0
     public var thumbnailBytes: Int64 = 0
     /// The disk space of the catalog, thumbnails included.
     public var catalogBytes: Int64 = 0
@@ -136,4 +139,23 @@ public struct DownloadPlan: Sendable, Equatable {
 
     /// Whether all of it fits; the store looks again before it begins.
     public var hasRoom: Bool { availableBytes.map { $0 >= byteCount } ?? true }
+}
+
+/// What ``TieredPhotoStore/acceptAccount(_:)`` would do.
+public struct AccountChange: Sendable, Equatable {
+    /// The one that is signed in.
+    public var account: TierIdentity
+    /// Photos on this device that this account does not have: they are uploaded to it.
+    public var photoCount: Int
+    /// Of these photos.
+    public var byteCount: Int64
+    /// Photos that are in another account alone: they cannot be opened while this one is signed in.
+    public var unreachableCount: Int
+
+    public init(account: TierIdentity, photoCount: Int, byteCount: Int64, unreachableCount: Int) {
+        self.account = account
+        self.photoCount = photoCount
+        self.byteCount = byteCount
+        self.unreachableCount = unreachableCount
+    }
 }

@@ -20,7 +20,8 @@ public struct RetentionPolicy: Sendable, Equatable, Codable {
     /// When photos are uploaded.
     public enum UploadTime: Sendable, Hashable, Codable {
         case whenAdded
-        /// When they are old enough to leave the device.
+        /// When they are as old as the period says, also those that stay on the device, such as pinned ones. Under
+        /// ``Period/forever`` as ``whenAdded``: no photo would be due.
         case whenDue
     }
 

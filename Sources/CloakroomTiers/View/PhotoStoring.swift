@@ -20,6 +20,8 @@ protocol PhotoStoring: Sendable {
 
     func alarms() async throws -> [TierAlarm]
     func dismissAlarm(_ kind: TierAlarm.Kind) async throws
+    func accountChange() async throws -> AccountChange?
+    func acceptAccount(_ account: TierIdentity) async throws
     func devices() async throws -> [PhotoDevice]
     func dismissDevice(_ id: DeviceID) async throws
 }

@@ -123,6 +123,8 @@ public final class StorageSettingsModel {
     public func stop() { running?.cancel() }
 
     /// The user has read an alarm, and wants to go on: everything is proven anew before anything leaves the device.
+    ///
+    /// Not ``TierAlarm/Kind/accountChanged``, which fails: see ``previewAccountChange()``.
     public func dismissAlarm(_ kind: TierAlarm.Kind) async {
         await attempt {
             try await self.store.dismissAlarm(kind)
@@ -133,11 +135,42 @@ public final class StorageSettingsModel {
         }
     }
 
-    /// Gives up a device that the user has lost. Not this one.
-    public func removeDevice(_ id: DeviceID) async {
-        guard let device = state.devices?.first(where: { $0.id == id }), !device.isThisOne else { return }
+    /// Counts what it would do to upload these photos to the account that is signed in: then the task is
+    /// ``StorageTask/confirmAccount(_:)``, or ``StorageTask/none`` where it is the photos' own.
+    public func previewAccountChange() async {
+        await begin(.counting) { model in
+            guard let change = try await model.store.accountChange() else { return .none }
+            return .confirmAccount(change)
+        }
+    }
+
+    /// Has these photos be those of the account that is signed in, once the user has seen what that does: without
+    /// ``StorageTask/confirmAccount(_:)`` nothing happens.
+    public func acceptAccount() async {
+        guard case .confirmAccount(let change) = state.task else { return }
+        state.task = .none
         await attempt {
-            try await self.store.dismissDevice(id)
+            try await self.store.acceptAccount(change.account)
+            return try await self.store.alarms()
+        } apply: {
+            $0.alarms = $1
+            self.changes += 1
+        }
+    }
+
+    /// The user wants to give up a device: then the task is ``StorageTask/confirmRemoval(_:)``. Not for this one.
+    public func previewRemoval(of id: DeviceID) {
+        guard !state.task.isUnderWay, let device = state.devices?.first(where: { $0.id == id }), !device.isThisOne
+        else { return }
+        state.task = .confirmRemoval(device)
+    }
+
+    /// Gives up a lost device, once the user has confirmed it: without ``StorageTask/confirmRemoval(_:)`` nothing happens.
+    public func removeDevice() async {
+        guard case .confirmRemoval(let device) = state.task else { return }
+        state.task = .none
+        await attempt {
+            try await self.store.dismissDevice(device.id)
             return try await self.store.devices()
         } apply: {
             $0.devices = $1

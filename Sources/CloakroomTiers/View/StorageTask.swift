@@ -1,7 +1,7 @@
 /// What the storage settings are about to do, or have done: one thing at a time.
 public enum StorageTask: Sendable, Equatable {
     case none
-    /// Counting what freeing space, or downloading all photos, would do.
+    /// Counting what freeing space, downloading all photos, or accepting another account would do.
     case counting
     /// What freeing space would do: the user decides.
     case confirmFreeing(TieringReport)
@@ -11,6 +11,10 @@ public enum StorageTask: Sendable, Equatable {
     case confirmDownload(DownloadPlan)
     case downloading(PhotoCount)
     case downloaded(DownloadReport)
+    /// What accepting the account that is signed in would do: the user decides.
+    case confirmAccount(AccountChange)
+    /// A device to be removed: the user decides.
+    case confirmRemoval(PhotoDevice)
 
     /// Photos that are done.
     public struct PhotoCount: Sendable, Equatable {
@@ -30,15 +34,16 @@ public enum StorageTask: Sendable, Equatable {
     public var isUnderWay: Bool {
         switch self {
         case .counting, .freeing, .downloading: true
-        case .none, .confirmFreeing, .freed, .confirmDownload, .downloaded: false
+        case .none, .confirmFreeing, .freed, .confirmDownload, .downloaded, .confirmAccount, .confirmRemoval: false
         }
     }
 
-    /// Whether there is something to confirm: photos to free or to download, and room for these.
+    /// Whether there is something to confirm: photos to free, photos to download and room for these, an account, or a device.
     public var canContinue: Bool {
         switch self {
         case .confirmFreeing(let report): report.evicted > 0 && report.alarms.isEmpty
         case .confirmDownload(let plan): plan.photoCount > 0 && plan.hasRoom
+        case .confirmAccount, .confirmRemoval: true
         default: false
         }
     }

@@ -20,6 +20,8 @@ extension TierLanguage {
         case .freed(let report): outcome(report)
         case .confirmDownload(let plan): question(plan)
         case .downloaded(let report): outcome(report)
+        case .confirmAccount(let change): question(change)
+        case .confirmRemoval(let device): "\(text(of: device)). \(text(.removeDeviceQuestion))"
         case .freeing(let count), .downloading(let count):
             count.total > 0 ? text(.progress, number(count.done), photos(count.total)) : text(.loading)
         }
@@ -87,6 +89,15 @@ extension TierLanguage {
             return text(.downloadNoRoom, bytes(plan.byteCount), bytes(available))
         }
         return text(.downloadQuestion, photos(plan.photoCount), bytes(plan.byteCount), count: plan.photoCount)
+    }
+
+    private func question(_ change: AccountChange) -> String {
+        let question = text(
+            .acceptAccountQuestion, photos(change.photoCount), bytes(change.byteCount), count: change.photoCount)
+        guard change.unreachableCount > 0 else { return question }
+        let unreachable = text(
+            .acceptAccountUnreachable, photos(change.unreachableCount), count: change.unreachableCount)
+        return "\(question) \(unreachable)"
     }
 
     private func outcome(_ report: DownloadReport) -> String {

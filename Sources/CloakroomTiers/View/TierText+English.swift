@@ -61,6 +61,10 @@ extension TierText {
         case .alarmAccountChangedAction: "Sign in with the account that these photos belong to."
         case .alarmDismissedAction: "Continue to use photos on this device again. Everything is checked anew."
         case .dismissAlarm: "Continue"
+        case .acceptAccount: "Upload to this account"
+        case .acceptAccountQuestion:
+            "%1$@ of the former account will be uploaded to the account that is signed in now. They take %2$@."
+        case .acceptAccountUnreachable: "%1$@ that are in the former account alone cannot be opened with this one."
         case .devices: "Devices"
         case .thisDevice: "This device"
         case .deviceSeen: "Last seen %1$@"
@@ -102,6 +106,9 @@ extension TierText {
         case .photos: "%1$@ photo"
         case .downloadQuestion: "%1$@ will be downloaded, and stay on this device. It takes %2$@."
         case .downloadMissing: "%1$@ is not in the cloud any more."
+        case .acceptAccountQuestion:
+            "%1$@ of the former account will be uploaded to the account that is signed in now. It takes %2$@."
+        case .acceptAccountUnreachable: "%1$@ that is in the former account alone cannot be opened with this one."
         case .alarmMissing: "%1$@ was in the cloud and is not there any more"
         case .alarmExpiring: "%1$@ in the cloud is going to be deleted by a rule"
         case .alarmArchived: "%1$@ in the cloud was moved to an archive"

@@ -24,12 +24,23 @@ struct TierBesideBackupTests {
 
     private var md5: String { MD5.hash(bytes).hexadecimal }
 
-    private func tieredStore() throws -> TieredPhotoStore {
+    private func tieredStore(reader: S3BackupClient? = nil) throws -> TieredPhotoStore {
         let server = server
         return try TieredPhotoStore(
             folder: folder.url.appendingPathComponent("store"),
-            tier: S3ColdTier(client: cloakroom.objects, layout: cloakroom.layout), thumbnailer: SmallPicture(),
-            policy: RetentionPolicy(), conditions: UnrestrictedConditions(), clock: { server.date })
+            tier: S3ColdTier(client: cloakroom.objects, layout: cloakroom.layout, reader: reader),
+            thumbnailer: SmallPicture(), policy: RetentionPolicy(), conditions: UnrestrictedConditions(),
+            clock: { server.date })
+    }
+
+    /// As an app without a ``Cloakroom`` makes it.
+    private var scopedReader: S3BackupClient {
+        let client = CloakroomClient.of(server)
+        let credentials = CredentialProvider(
+            vendor: ScopedVendor(client, scope: "read"), serverClock: client.serverClock, runtime: server.runtime)
+        return S3BackupClient(
+            credentials: credentials, transport: server.transport, endpoint: server.s3Endpoint,
+            journal: InMemoryMultipartJournal(), runtime: server.runtime)
     }
 
     /// Has a store delete its photo in the tier, as its user has removed it.
@@ -80,6 +91,20 @@ struct TierBesideBackupTests {
         try await remove("a", from: store)
         let left = server.objects(withPrefix: "thumbnails/").mapValues(\.bytes)
         #expect(left == ["thumbnails/u_1/\(md5).jpg": LargePicture.bytes])
+    }
+
+    @Test(arguments: [false, true])
+    func `a photo that has left the device opens while the user's storage is used up, where the tier has a reader`(
+        isFacade: Bool
+    ) async throws {
+        let store = try tieredStore(reader: isFacade ? cloakroom.reader : scopedReader)
+        let old = server.date - 31 * 86_400
+        let id = try await store.add(file, name: "a", takenAt: old, addedAt: old)
+        #expect(await store.run().evicted == 1)
+        server.setStorageIsFull(true, forUser: "u_1")
+        server.advance(by: .seconds(7200))
+        let photo = try await store.open(id)
+        #expect(try Data(contentsOf: photo.url) == bytes)
     }
 
     @Test func `a restore of the backup is without the tier's photos`() async throws {

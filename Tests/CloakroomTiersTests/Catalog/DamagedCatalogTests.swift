@@ -135,7 +135,7 @@ import Testing
         #expect(await device.store.run().stoppedBy?.code == .accountChanged)
         #expect(!device.isStored("a"))
         #expect(device.photoFiles.count == 1)
-        try await device.store.dismissAlarm(.accountChanged)
+        try await device.acceptAccount()
         #expect(await device.store.run().stoppedBy == nil)
         #expect(device.isStored("a"))
     }

@@ -71,7 +71,7 @@ import Testing
         #expect(report.alarms.map(\.kind) == [.accountChanged])
         #expect(await CloakroomError.code { _ = try await device.store.devices() } == .accountChanged)
         #expect(device.remote.account("another") == ScriptedStore.Account())
-        try await device.store.dismissAlarm(.accountChanged)
+        try await device.acceptAccount()
         #expect(await device.store.run().stoppedBy == nil)
         #expect(device.remote.account("another").objects.count == 1)
         #expect(try owner(of: device) == .account(ScriptedTier.identity(of: "another").description))
@@ -90,7 +90,7 @@ import Testing
         #expect(device.remote.account("another") == ScriptedStore.Account())
         #expect(device.remote.account().objects.count == 1)
         device.tier.signIn("user")
-        try await device.store.dismissAlarm(.accountChanged)
+        try await device.acceptAccount()
         // The process ends, and another one begins.
         try await device.relaunch()
         #expect(await device.store.run().stoppedBy == nil)

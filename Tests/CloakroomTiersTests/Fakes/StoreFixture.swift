@@ -112,6 +112,12 @@ final class StoreFixture {
         try await relaunch()
     }
 
+    /// Has the photos be those of the account that is signed in, as a user who has confirmed it.
+    func acceptAccount() async throws {
+        guard let change = try await store.accountChange() else { return }
+        try await store.acceptAccount(change.account)
+    }
+
     /// A run on each of so many days to come.
     @discardableResult
     func runDaily(_ days: Int) async -> [TieringReport] {

@@ -40,6 +40,38 @@ import Testing
         #expect(!device.isStored("removed"))
     }
 
+    @Test func `a photo that is uploaded when due is uploaded at that age also where it stays`() async throws {
+        let device = try StoreFixture(RetentionPolicy(uploadTime: .whenDue))
+        try await device.store.pin(device.add("pinned"))
+        try await device.add("blank", ScriptedThumbnailer.noPicture + Data("x".utf8))
+        let viewed = try await device.add("viewed")
+        let open = try await device.add("open")
+        device.clock.pass(days: 29)
+        try await device.add("young")
+        #expect(await device.store.run().uploaded == 0)
+        _ = try await device.read(viewed)
+        let file = try await device.store.open(open)
+        device.clock.pass(days: 2)
+        let report = await device.store.run()
+        #expect(report.uploaded == 4)
+        #expect(report.evicted == 0)
+        #expect(device.remote.account().objects.count == 4)
+        #expect(!device.isStored("young"))
+        #expect(device.photoFiles.count == 5)
+        file.close()
+    }
+
+    @Test func `photos that stay for ever are uploaded as they are added, whenever others are`() async throws {
+        let device = try StoreFixture(RetentionPolicy(uploadTime: .whenDue))
+        _ = try await device.addOld("a")
+        #expect(await device.store.run().evicted == 1)
+        // From then on they stay.
+        #expect(await device.store.restoreAll().restored == 1)
+        try await device.add("b")
+        #expect(await device.store.run().uploaded == 1)
+        #expect(device.isStored("b"))
+    }
+
     @Test func `a document that cannot be read keeps no photo from being uploaded`() async throws {
         let device = try StoreFixture()
         _ = try await device.addOld("old")

@@ -24,6 +24,7 @@ final class ScriptedPhotoStore: PhotoStoring {
         var restored = CloakroomTiers.DownloadReport()
         var counts: [(Int, Int)] = []
         var alarms: [TierAlarm] = []
+        var accountChange: AccountChange?
         var devices: [PhotoDevice] = []
     }
 
@@ -141,6 +142,12 @@ final class ScriptedPhotoStore: PhotoStoring {
     func dismissAlarm(_ kind: TierAlarm.Kind) async throws {
         _ = try await called("dismissAlarm \(kind)")
         change { $0.alarms.removeAll { $0.kind == kind } }
+    }
+
+    func accountChange() async throws -> AccountChange? { try await called("accountChange").accountChange }
+    func acceptAccount(_ account: TierIdentity) async throws {
+        _ = try await called("acceptAccount \(account)")
+        change { $0.alarms.removeAll { $0.kind == .accountChanged } }
     }
 
     func devices() async throws -> [PhotoDevice] { try await called("devices").devices }

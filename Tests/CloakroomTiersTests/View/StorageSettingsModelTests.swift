@@ -258,7 +258,44 @@ import Testing
         #expect(store.calls.contains("dismissAlarm missing"))
     }
 
-    @Test func `removes a lost device, and never this one`() async throws {
+    @Test func `uploads photos to another account only after the user has seen how many`() async {
+        let alarm = TierAlarm(kind: .accountChanged, photoCount: 0, example: "", since: Date())
+        let change = AccountChange(
+            account: TierIdentity("cloud:b"), photoCount: 3, byteCount: 450_000, unreachableCount: 1)
+        let (model, store) = model {
+            $0.alarms = [alarm]
+            $0.accountChange = change
+        }
+        await model.refresh()
+        await model.acceptAccount()
+        await model.previewAccountChange()
+        #expect(model.state.task == StorageTask.confirmAccount(change))
+        #expect(model.state.task.canContinue)
+        let question = """
+            3 photos of the former account will be uploaded to the account that is signed in now. They take 450 kB. \
+            1 photo that is in the former account alone cannot be opened with this one.
+            """
+        #expect(english.text(of: model.state.task) == question)
+        model.dismissTask()
+        await model.acceptAccount()
+        #expect(!store.calls.contains { $0.hasPrefix("acceptAccount") })
+        #expect(model.state.alarms == [alarm])
+
+        await model.previewAccountChange()
+        await model.acceptAccount()
+        #expect(store.count(of: "acceptAccount cloud:b") == 1)
+        #expect(model.state.alarms.isEmpty)
+        #expect(model.state.task == StorageTask.none)
+    }
+
+    @Test func `has nothing to confirm where the photos are those of the account that is signed in`() async {
+        let (model, store) = model()
+        await model.previewAccountChange()
+        #expect(model.state.task == StorageTask.none)
+        #expect(store.calls.contains("accountChange"))
+    }
+
+    @Test func `removes a lost device once the user has confirmed it, and never this one`() async throws {
         let this = try #require(DeviceID(rawValue: "a")), lost = try #require(DeviceID(rawValue: "b"))
         let (model, store) = model {
             $0.devices = [this, lost].map {
@@ -267,14 +304,25 @@ import Testing
                     snapshotBytes: 1)
             }
         }
-        await model.removeDevice(lost)
-        #expect(!store.calls.contains("dismissDevice b"))
+        model.previewRemoval(of: lost)
+        #expect(model.state.task == StorageTask.none)
         await model.refresh()
         #expect(model.state.devices?.map(english.text(of:)) == ["This device", "Last seen December 24, 2025"])
-        await model.removeDevice(this)
-        await model.removeDevice(lost)
+        model.previewRemoval(of: this)
+        #expect(model.state.task == StorageTask.none)
+        model.previewRemoval(of: lost)
+        #expect(model.state.task.canContinue)
+        #expect(
+            english.text(of: model.state.task)
+                == "Last seen December 24, 2025. Remove only a device that you do not have any more.")
+        model.dismissTask()
+        await model.removeDevice()
+        #expect(!store.calls.contains("dismissDevice b"))
+        model.previewRemoval(of: lost)
+        await model.removeDevice()
         #expect(store.calls.filter { $0.hasPrefix("dismissDevice") } == ["dismissDevice b"])
         #expect(model.state.devices?.map(\.id) == [this])
+        #expect(model.state.task == StorageTask.none)
     }
 
     @Test func `keeps what it shows when reading fails, and says why`() async {

@@ -53,7 +53,10 @@ extension PhoneProcess {
         case .policy(let period, let limit, let time):
             try await store.setPolicy(RetentionPolicy(period: period, hotByteLimit: limit, uploadTime: time))
         case .dismissAlarms:
-            for alarm in try await store.alarms() { try await store.dismissAlarm(alarm.kind) }
+            for alarm in try await store.alarms() where alarm.kind != .accountChanged {
+                try await store.dismissAlarm(alarm.kind)
+            }
+            if let change = try await store.accountChange() { try await store.acceptAccount(change.account) }
         case .dismissDevice(let choice):
             let others = try await store.devices().filter { !$0.isThisOne }
             if !others.isEmpty { try await store.dismissDevice(others[choice % others.count].id) }

@@ -32,7 +32,7 @@ enum Tier {
         Photos in tiers: recent ones on this device, older ones in S3 alone, thumbnails always here. A photo leaves the
         device 30 days after it was added, unless it was opened in the last 7, and never before S3 has been shown to have
         it. The photos are in the folder "tier" of the sample's records. On Linux thumbnails are made by vipsthumbnail
-        (Debian: libvips-tools); a photo without one stays on the device.
+        (Debian: libvips-tools); a photo without one stays on the device, and another attempt is made once a week.
 
         Commands:
           add PATH…         copies photos into the store

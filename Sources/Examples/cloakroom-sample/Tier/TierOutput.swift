@@ -54,7 +54,15 @@ enum TierOutput {
             let count = alarm.photoCount == 0 ? "" : ", \(alarm.photoCount) photos\(example)"
             Console.printError(
                 "alarm \(alarm.kind.rawValue) since \(alarm.since.formatted(.iso8601))\(count): \(meaning(alarm.kind)); "
-                    + "then tier run --dismiss \(alarm.kind.rawValue)")
+                    + ending(of: alarm.kind))
+        }
+    }
+
+    /// What ends an alarm: one that means another account ends when its own is signed in.
+    private static func ending(of kind: TierAlarm.Kind) -> String {
+        switch kind {
+        case .accountChanged: "sign in as before, or use another --state"
+        case .missing, .expiring, .archived, .changed, .dismissed: "then tier run --dismiss \(kind.rawValue)"
         }
     }
 

@@ -58,8 +58,10 @@ enum TierRun {
 
         Options:
           --keep DAYS      how long photos stay on the device, from now on: 7, 30, 90 or forever; 30 at first
-          --upload WHEN    from now on: when they were added (as at first), or only when they are due
-          --dismiss ALARM  the cause of this alarm was removed; all photos are proven anew
+          --upload WHEN    from now on: added, when they were added (as at first), or due, when they are as old as --keep
+                           says
+          --dismiss ALARM  the cause of this alarm was removed; all photos are proven anew. Not of accountChanged, which
+                           ends when you sign in as before
 
         Example:
           cloakroom-sample tier run --keep 7

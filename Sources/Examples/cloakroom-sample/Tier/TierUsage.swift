@@ -17,6 +17,7 @@ enum TierUsage {
             on the device   \(usage.hotCount), \(TierOutput.size(usage.hotBytes)) of disk
             in S3           \(usage.coldCount), \(TierOutput.size(usage.coldBytes))
             missing         \(usage.missingCount)
+            no thumbnail    \(usage.withoutThumbnailCount), which stay on the device
             thumbnails      \(TierOutput.size(usage.thumbnailBytes))
             catalog         \(TierOutput.size(usage.catalogBytes)) of disk, thumbnails included
             stay here       \(policy.period.days.map { "\($0) days" } ?? "forever")
