@@ -30,7 +30,8 @@ _VECTORS = pathlib.Path("Tests/AWSTests/Vectors")
 _LARGE = 40_000_000
 _LEEWAY = 30    # seconds, tokens.leewaySeconds
 # Chromium's own lines for responses and losses that a check provokes.
-_PROVOKED = re.compile(r" - Failed to load resource: (the server responded with a status of (400|401|403|429) |net::ERR_INTERNET_DISCONNECTED)")
+_PROVOKED = re.compile(r" - Failed to load resource: (the server responded with a status of (400|401|403|429) |"
+                       r"net::ERR_(INTERNET_DISCONNECTED|UPLOAD_FILE_CHANGED|FILE_NOT_FOUND))")
 
 _SIGN = """
 const [cases, done] = arguments;
@@ -53,6 +54,98 @@ const [cases, done] = arguments;
             || signed.canonicalRequest !== (each.canonical_request ?? signed.canonicalRequest)
             || signed.stringToSign !== (each.string_to_sign ?? signed.stringToSign)) wrong.push(each.name);
     }
+    done(wrong);
+})().catch((error) => done([String(error)]));
+"""
+
+# The module with responses that are made up: what of it is not so.
+_MODULE = """
+const [done] = arguments;
+(async () => {
+    const { Cloakroom, Uploader, persist } = await import("./cloakroom.mjs");
+    const wrong = [], expect = (holds, what) => holds || wrong.push(what), { signal } = new AbortController();
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const vended = { credentials: { accessKeyId: "A", secretAccessKey: "S", expiration: inAnHour }, region: "eu-central-1", bucket: "photos",
+                     userId: "u", prefixes: { photos: "photos/u/" } };
+    const json = (body, options) => new Response(JSON.stringify(body), options);
+    const brokenOff = () => new Response(new ReadableStream({ pull(body) { body.error(new TypeError("it broke off")); } }));
+    const token = async () => "token", fails = (promise) => promise.then(() => ({}), (error) => error);
+
+    let replies = [brokenOff(), json({ region: "eu-central-1" }), json(vended)];
+    window.fetch = async () => replies.shift();
+    let client = new Cloakroom({ api: "", token });
+    let error = await fails(client.credentials());
+    expect(error.code === "network" && error.retryable, `credentials that break off: ${error}`);
+    error = await fails(client.credentials());
+    expect(error.code === "no_credentials" && !error.retryable, `none in the response: ${error}`);
+    expect((await client.credentials().catch(() => ({}))).userId === "u", "credentials afterwards");
+    replies = [brokenOff(), new Response("<html>"), json({ results: [{ key: "a", success: true }] })];
+    const renewed = await persist(() => client.renew(["a"]), { signal }).catch(String);
+    expect(renewed[0]?.success, `a renewal that breaks off: ${renewed}`);
+    replies = [brokenOff()];
+    error = await fails((async () => (await client.s3("GET", "key")).blob?.())());
+    expect(error.code === "network", `an object that breaks off: ${error}`);
+
+    for (const [options, changes, address] of [
+        [{}, {}, "https://photos.s3.eu-central-1.amazonaws.com/key"],
+        [{}, { bucket: "my.photos" }, "https://s3.eu-central-1.amazonaws.com/my.photos/key"],
+        [{}, { region: "cn-north-1" }, "https://photos.s3.cn-north-1.amazonaws.com.cn/key"],
+        [{ pathStyle: true }, {}, "https://s3.eu-central-1.amazonaws.com/photos/key"],
+        [{ store: "https://photos.example.com" }, {}, "https://photos.example.com/key"],
+        [{ store: "https://photos.example.com", pathStyle: true }, {}, "https://photos.example.com/photos/key"],
+        [{ store: "https://my.photos.example.com" }, { bucket: "my.photos" }, "https://my.photos.example.com/key"]]) {
+        let sent;
+        window.fetch = async (url) => {
+            if (url.endsWith("/sts-token")) return json({ ...vended, ...changes });
+            sent = url.split("?")[0];
+            return new Response("");
+        };
+        await new Cloakroom({ api: "", token, ...options }).s3("GET", "key");
+        expect(sent === address, `${JSON.stringify(options)}: ${sent}`);
+    }
+
+    // Each upload meets one of these once.
+    const faults = { RequestTimeout: 400, ConditionalRequestConflict: 409, OperationAborted: 409, ExpiredToken: 400 }, met = new Set();
+    let requests = 0;
+    window.fetch = async (url) => {
+        requests += 1;
+        const code = new URL(url, location).searchParams.get("contentType");
+        return json({ uploadUrl: code, headers: {}, objectKey: "key", assetUrl: "url", expiresAt: inAnHour });
+    };
+    window.XMLHttpRequest = class {
+        upload = {};
+        open(method, url) { this.code = url; }
+        getResponseHeader() { return null; }
+        send() {
+            this.status = met.has(this.code) ? 200 : faults[this.code];
+            this.responseText = `<Error><Code>${this.code}</Code></Error>`;
+            met.add(this.code);
+            queueMicrotask(() => this.onloadend());
+        }
+    };
+    client = new Cloakroom({ api: "", token });
+    const blob = new Blob(["1234"]);
+    const uploads = Object.keys(faults).map((type) => fails(new Uploader(client).send(blob, { type, size: 4 }, { signal })));
+    for (const { code } of await Promise.all(uploads)) expect(!code, `an upload ends with ${code}`);
+    expect(requests === 5, `URLs were requested ${requests} times`);
+
+    // A limit that one file meets is none for smaller ones.
+    const over = new AbortController(), held = [], uploader = new Uploader(client), lengths = [];
+    window.fetch = async (url) => {
+        const length = Number(new URL(url, location).searchParams.get("contentLength"));
+        lengths.push(length);
+        if (length === 2000) return json({ error: "Too many", code: "too_many_requests" }, { status: 429, headers: { "Retry-After": "30" } });
+        return json({ uploadUrl: "x", headers: {}, objectKey: "key", assetUrl: "url", expiresAt: inAnHour });
+    };
+    met.add("x");
+    const start = (size) => uploader.send(blob, { type: "image/png", size }, { signal: over.signal, held: () => held.push(size) });
+    const large = fails(start(2000));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const small = start(1000), larger = fails(start(3000));
+    expect(await Promise.race([small.then(() => true), new Promise((resolve) => setTimeout(resolve, 1000))]), "a smaller file is held");
+    over.abort();
+    await Promise.all([large, larger, fails(small)]);
+    expect(String(held) === "2000,3000" && String(lengths) === "2000,1000", `held: ${held}; requested: ${lengths}`);
     done(wrong);
 })().catch((error) => done([String(error)]));
 """
@@ -110,6 +203,39 @@ window.fetch = async (url, options) => {
     if (!kind || spoilt.has(kind)) return response;
     spoilt.add(kind);
     return new Response((await response.text()).replaceAll(/X-Amz-Signature=..../g, "X-Amz-Signature=0000"), { headers: response.headers });
+};
+"""
+
+# A gallery that refuses the first entry.
+_REFUSED = """
+const real = fetch;
+let refusals = 1;
+window.fetch = async (url, options) => options?.method === "PUT" && refusals-- > 0
+    ? new Response("<Error><Code>KeyTooLongError</Code><Message>Your key is too long</Message></Error>", { status: 404 }) : real(url, options);
+"""
+
+# Remembers which uploads the page gives up.
+_RECORD = """
+const real = fetch;
+window.givenUp = 0;
+window.fetch = async (url, options) => {
+    const response = await real(url, options);
+    if (options?.method === "DELETE" && /[/]v2[/]uploads[/]/.test(url) && response.ok) window.givenUp += 1;
+    return response;
+};
+"""
+
+# Puts into the browser's storage, or removes from it, what a page has not in its list: a file of another user or of a closed tab.
+_STORE = """
+const [work, user, size, done] = arguments;
+indexedDB.open("cloakroom-uploads").onsuccess = ({ target: { result } }) => {
+    const id = [user, "made up", size], transaction = result.transaction(["files", "uploads"], "readwrite");
+    for (const name of ["files", "uploads"]) {
+        const store = transaction.objectStore(name);
+        if (work === "put") store.put(name === "files" ? new Blob(["bytes"]) : { id, size }, id);
+        else store.delete(id);
+    }
+    transaction.oncomplete = () => { result.close(); done(); };
 };
 """
 
@@ -221,7 +347,8 @@ class Page:
         self.becomes(lambda: self.text("#count") == f"{count} of {count}", seconds)
 
     def tiles(self):
-        return [each.text for each in self.browser.find_elements(By.CSS_SELECTOR, ".gallery .name")]
+        # At once: one may go while they are read one by one.
+        return self.run("return [...document.querySelectorAll('.gallery .name')].map((node) => node.innerText)")
 
     def stored(self):
         """SHA-256 of what S3 has of the newest photo."""
@@ -250,6 +377,13 @@ def vectors(page):
     yield "cloakroom.mjs signs as AWS' suite, S3's documentation and botocore do"
 
 
+def made_up_responses(page):
+    wrong = page.open().send(_MODULE)
+    page.close()
+    assert not wrong, wrong
+    yield "responses that break off, S3's passing errors, limits and addresses of buckets are as the module says"
+
+
 def everyday(page):
     page.open()
     folders = [page.files / "a", page.files / "b"]
@@ -268,7 +402,9 @@ def everyday(page):
     page.give_token("nonsense")
     page.says("This token is not accepted", "#sign-in-fault")
     assert page.run("return document.activeElement.id") == "token"
-    yield "a token that is none is refused beside its field"
+    page.give_token("\u201cquoted\u201d")
+    page.says("This token is not accepted", "#sign-in-fault")
+    yield "a token that is none is refused beside its field, also one that no header field takes"
     page.sign_in("u_page").says("None yet")
     yield "a user who signs in sees an empty gallery"
     for name, (width, height, scheme) in chromium.WIDTHS.items():
@@ -350,7 +486,14 @@ def everyday(page):
         document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));""")
     page.says("notes.txt", "#uploads")
     page.says("Failed: This content type cannot be uploaded", "#uploads")
-    yield "what the worker refuses says why"
+    page.run("""const data = new DataTransfer();
+        data.items.add(new File([], "empty.png", {type: "image/png"}));
+        data.items.add(new File([new Uint8Array(67_200_000)], "long.mp4", {type: "video/mp4"}));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));""")
+    page.says("Failed: This file is empty", "#uploads")
+    page.says("Failed: This file is larger than 67.1 MB", "#uploads")
+    assert "Try again" not in page.text("#uploads"), page.text("#uploads")
+    yield "what the worker refuses says why, as an empty file does, and none of them is tried again"
 
     page.find("#sign-out").click()
     page.becomes(lambda: page.find("#sign-in").is_displayed())
@@ -406,19 +549,71 @@ def reload(page):
     page.close()
 
 
+def changed_files(page):
+    page.open(_RECORD).sign_in("u_large")
+    before = page.tiles()
+    whole, parts, gone = (page.files / name for name in ("whole.mp4", "parts.mp4", "gone.mp4"))
+    whole.write_bytes(b"A" * 6_000_000)
+    parts.write_bytes(b"A" * 20_000_000)
+    gone.write_bytes(b"A" * 1_000_000)
+    page.network(upload=2_000_000)
+    page.choose(whole)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.2)
+    whole.write_bytes(b"B" * 6_000_000)
+    page.says("Failed: the file has changed or is gone", "#uploads")
+    page.find("#pause-all").click()
+    page.network(upload=6_000_000)
+    page.choose(parts)
+    page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.2)
+    parts.write_bytes(b"B" * 20_000_000)
+    page.says("Failed: the file has changed or is gone", "#uploads")
+    page.becomes(lambda: page.run("return window.givenUp") == 1)
+    page.find("#pause-all").click()
+    yield "a file that changes while it is sent fails, whole and in parts, and S3 keeps no parts of it"
+    page.network(upload=100_000)
+    page.choose(gone)
+    page.says("of 1.0 MB", "#uploads")
+    page.find("#uploads li button").click()
+    page.says("Paused", "#uploads")
+    gone.unlink()
+    page.find("#uploads li button").click()
+    page.says("Failed: the file has changed or is gone", "#uploads", 5)
+    assert page.tiles() == before
+    # The browser's own copy of it would go on in the next tab.
+    page.find("#pause-all").click()
+    page.becomes(lambda: page.send(_STORED) == '[0,0,"",[],[]]')
+    yield "and one that is removed before it is sent"
+    page.close()
+
+
+def refused_entry(page):
+    page.open(_REFUSED).sign_in("u_stale")
+    photo = page.files / "entry.png"
+    photo.write_bytes(os.urandom(2000))
+    page.choose(photo)
+    page.says("Uploaded, not in the gallery: Your key is too long", "#uploads")
+    page.find("#pause-all").click()
+    time.sleep(0.5)
+    assert "entry.png" in page.text("#uploads") and page.text("#pause-all") == "Clear list"
+    page.find("#uploads li button").click()
+    page.becomes(lambda: "entry.png" in page.tiles() and not page.text("#uploads"))
+    yield "what the gallery refused stays in the list, and is put there by another attempt"
+    page.close()
+
+
 def forgotten_file(page):
     page.open().sign_in("u_large")
+    # Files of all users count in the room that there is.
+    page.send(_STORE, "put", "u_other", 480_000_000)
     large, digest = _large(page, "clouds.mp4")
     page.network(upload=6_000_000)
     page.choose(large)
     page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.3, 20)
     page.find("#uploads li button").click()
     page.says("Paused", "#uploads")
-    # A browser that had no room for the file.
-    page.send("const done = arguments[0]; indexedDB.open('cloakroom').onsuccess = ({target: {result}}) => {"
-              "result.transaction('files', 'readwrite').objectStore('files').clear().onsuccess = () => { result.close(); done(); } }")
     page.browser.refresh()
     page.network()
+    page.send(_STORE, "delete", "u_other", 480_000_000)
     page.sign_in("u_large").says("Choose this file again to go on", "#uploads")
     page.choose(large)
     page.uploaded(1, 30)
@@ -431,12 +626,17 @@ def forgotten_file(page):
 def two_tabs(page):
     page.open().sign_in("u_large")
     large, digest = _large(page, "night.mp4")
+    other = Page(page.browser, page.pictures).open().sign_in("u_large")
+    page.go()
     page.network(upload=3_000_000)
     page.choose(large)
     page.becomes(lambda: page.run("return document.getElementById('whole').value") > 0.2, 20)
-    other = Page(page.browser, page.pictures).open().sign_in("u_large")
+    other.go()
     other.says("In another tab", "#uploads")
-    yield "what one tab sends, another one shows and leaves alone"
+    later = Page(page.browser, page.pictures).open().sign_in("u_large")
+    later.says("In another tab", "#uploads")
+    later.close()
+    yield "what one tab sends, those show and leave alone that were open before, or are opened later"
     page.go()
     small = page.files / "small.png"
     small.write_bytes(os.urandom(1000))
@@ -450,19 +650,27 @@ def two_tabs(page):
     other.becomes(lambda: other.tiles()[:1] == ["night.mp4"])
     assert other.stored() == digest
     yield "when a tab is closed, another one goes on"
-    third = Page(page.browser, page.pictures).open().sign_in("u_large")
+    third = Page(page.browser, page.pictures).open(_RECORD).sign_in("u_large")
+    third.becomes(lambda: "night.mp4" in third.tiles())
     third.network(upload=500_000)
     third.choose(large)
-    third.says("Pause", "#uploads")
+    third.says("of 40.0 MB", "#uploads")
+    # What a tab has left that was closed.
+    third.send(_STORE, "put", "u_large", 5)
+    third.run("document.querySelector('.gallery button').click()")
+    third.find("#photo form .main").click()
     third.find("#sign-out").click()
     WebDriverWait(third.browser, 5).until(expected_conditions.alert_is_present())
     third.browser.switch_to.alert.accept()
     third.becomes(lambda: third.find("#sign-in").is_displayed())
     third.becomes(lambda: third.send(_STORED) == '[0,0,"",[],[]]')
+    third.becomes(lambda: third.run("return window.givenUp") == 1)
+    left = third.run("return document.documentElement.outerHTML")
+    assert "night.mp4" not in left and "/assets/" not in left, left
     third.close()
     other.go()
     other.becomes(lambda: other.find("#sign-in").is_displayed() and not other.tiles())
-    yield "signing out asks about unfinished uploads, removes them, and holds for all tabs"
+    yield "signing out asks about unfinished uploads, removes them here and at S3, and holds for all tabs"
     other.close()
 
 
@@ -550,8 +758,8 @@ def console(page):
     yield "the console has nothing but Chromium's lines for failures that were provoked"
 
 
-_SCENARIOS = [vectors, everyday, network_lost, reload, forgotten_file, two_tabs, limits, ended_token, stale_credentials, ended_urls,
-              skewed_clock, apart, console]
+_SCENARIOS = [vectors, made_up_responses, everyday, network_lost, reload, changed_files, forgotten_file, two_tabs, limits, ended_token,
+              stale_credentials, ended_urls, refused_entry, skewed_clock, apart, console]
 
 
 def names():

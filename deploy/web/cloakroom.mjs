@@ -30,8 +30,9 @@ export class CloakroomError extends Error {
     this.code = code;
     this.reason = more.reason;
     this.retryAfter = more.retryAfter;
-    /** Whether the same request may succeed later. */
-    this.retryable = status === 0 || status === 429 || status >= 500;
+    /** Whether the same request may succeed later; S3 has such among its 400 and 409. */
+    this.retryable = status === 0 || status === 429 || status >= 500
+      || ["s3_RequestTimeout", "s3_ConditionalRequestConflict", "s3_OperationAborted"].includes(code);
   }
 }
 
@@ -50,17 +51,13 @@ const hmac = async (key, text) => crypto.subtle.sign(
 const encode = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (each) => "%" + each.charCodeAt(0).toString(16).toUpperCase());
 /** @type {(key: string) => string} */
 const encodePath = (key) => key.split("/").map(encode).join("/");
-/** @type {(left: string, right: string) => number} */
-const inOrder = (left, right) => left < right ? -1 : left > right ? 1 : 0;
-
-/** @type {(query: string) => string} each parameter encoded exactly once, all sorted */
+/** @type {(query: string) => string} each parameter encoded exactly once, sorted by name and value: NUL sorts first */
 const canonicalQuery = (query) => query.split("&").filter(Boolean)
   .map((part) => {
     const [name, ...value] = part.split("=");
-    return [encode(decodeURIComponent(name)), encode(decodeURIComponent(value.join("=")))];
+    return encode(decodeURIComponent(name)) + "\0" + encode(decodeURIComponent(value.join("=")));
   })
-  .sort((left, right) => inOrder(left[0], right[0]) || inOrder(left[1], right[1]))
-  .map((pair) => pair.join("=")).join("&");
+  .sort().join("&").replaceAll("\0", "=");
 
 /** @type {(path: string, rules: Rules) => string} */
 function canonicalPath(path, rules) {
@@ -87,7 +84,7 @@ function canonicalFields(fields) {
     const lower = name.toLowerCase();
     if (!unsigned.includes(lower)) values.set(lower, [...values.get(lower) ?? [], value.trim().replace(/\s+/g, " ")]);
   }
-  const names = [...values.keys()].sort(inOrder);
+  const names = [...values.keys()].sort();
   return { lines: names.map((name) => `${name}:${values.get(name)?.join(",")}\n`).join(""), names: names.join(";") };
 }
 
@@ -140,13 +137,18 @@ const Signals = AbortSignal;
 /** @type {(...signals: (AbortSignal | undefined)[]) => AbortSignal} */
 const anyOf = (...signals) => Signals.any(signals.filter(Boolean));
 
-/** @type {(url: string, options: RequestInit, signal?: AbortSignal) => Promise<Response>} */
+const noConnection = () => new CloakroomError(0, "network", "No connection");
+
+/** @type {(url: string, options: RequestInit, signal?: AbortSignal) => Promise<{response: Response, received: Blob}>} with the
+ *  whole body: one that breaks off is a failure of the network, whatever its status */
 async function send(url, options, signal) {
   try {
-    return await fetch(url, { ...options, cache: "no-store", credentials: "omit", signal: anyOf(signal, Signals.timeout(30_000)) });
+    const response = await fetch(
+      url, { ...options, cache: "no-store", credentials: "omit", signal: anyOf(signal, Signals.timeout(30_000)) });
+    return { response, received: await response.blob() };
   } catch {
     signal?.throwIfAborted();
-    throw new CloakroomError(0, "network", "No connection");
+    throw noConnection();
   }
 }
 
@@ -164,12 +166,14 @@ export class Cloakroom {
   #skew = 0;
 
   /**
-   * @param {{api: string, store?: string, token: (refused?: string) => Promise<string>}} options the worker's address; S3's, with the
-   *   bucket in the host's name or without, AWS' own when it is empty; what gives the user's token, told which one was refused
+   * @param {{api: string, store?: string, pathStyle?: boolean, token: (refused?: string) => Promise<string>}} options the worker's
+   *   address; S3's, with the bucket in the host's name or without, AWS' own when it is empty; whether the bucket is in the path though
+   *   that name begins as the bucket's; what gives the user's token, told which one was refused
    */
-  constructor({ api, store, token }) {
+  constructor({ api, store, pathStyle, token }) {
     this.api = api.replace(/\/$/, "");
     this.store = store;
+    this.pathStyle = pathStyle;
     this.token = token;
   }
 
@@ -187,12 +191,14 @@ export class Cloakroom {
    *  @param {string} method @param {string} path @param {object} [body] @param {AbortSignal} [signal] */
   async request(method, path, body, signal) {
     for (let token = await this.token(); ; token = await this.token(token)) {
-      /** @type {Record<string, string>} */
-      const headers = { Authorization: `Bearer ${token}` };
-      if (body) headers["Content-Type"] = "application/json";
-      const response = await send(this.api + path, { method, headers, body: body && JSON.stringify(body) }, signal);
+      const headers = { Authorization: `Bearer ${token}`, ...body && { "Content-Type": "application/json" } };
+      const { response, received } = await send(this.api + path, { method, headers, body: body && JSON.stringify(body) }, signal);
       this.#setClock(response.headers.get("Date"));
-      const said = await response.json().catch(() => ({}));
+      const said = await received.text().then(JSON.parse).catch(() => {
+        // Such as a hotspot's own page.
+        if (response.ok) throw noConnection();
+        return {};
+      });
       if (response.ok) return said;
       if (response.status === 401) continue;
       const retryAfter = Number(response.headers.get("Retry-After")) || undefined;
@@ -210,18 +216,24 @@ export class Cloakroom {
       // Another call has requested new ones meanwhile.
       if (this.#vended !== kept) return this.credentials();
     }
-    const fresh = this.#vended = /** @type {Promise<Vended>} */ (this.request("POST", "/api/v1/auth/sts-token"));
+    const fresh = this.#vended = this.request("POST", "/api/v1/auth/sts-token").then((/** @type {Vended} */ vended) => {
+      if (vended.userId && vended.credentials) return vended;
+      throw new CloakroomError(200, "no_credentials", "The response has no credentials");
+    });
     fresh.catch(() => { if (this.#vended === fresh) this.#vended = undefined; });
     return fresh;
   }
 
-  /** A request to S3 with vended credentials; with new ones when S3 does not take these, or the time.
+  /** A request to S3 with vended credentials; with new ones when S3 does not take these, or the time. Gives the response's body.
    *  @param {string} method @param {string} key @param {{query?: string, body?: Blob, signal?: AbortSignal}} options */
   async s3(method, key, { query = "", body, signal } = {}) {
     for (let attempt = 1; ; attempt++) {
       const vended = await this.credentials();
-      const { origin, host } = new URL(this.store || `https://${vended.bucket}.s3.${vended.region}.amazonaws.com`);
-      const path = (host.startsWith(vended.bucket + ".") ? "" : "/" + vended.bucket) + "/" + encodePath(key);
+      const { bucket, region } = vended, inHost = this.pathStyle ? "" : bucket + ".";
+      // No certificate is for a bucket with dots. These are the worker's own rules.
+      const { origin, host } = new URL(this.store
+        || `https://${bucket.includes(".") ? "" : inHost}s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`);
+      const path = (inHost && host.startsWith(inHost) ? "" : "/" + bucket) + "/" + encodePath(key);
       const payload = await body?.arrayBuffer();
       /** @type {[string, string][]} */
       const fields = [["host", host]];
@@ -229,12 +241,12 @@ export class Cloakroom {
       // What only reads is signed in the query: so it needs no preflight for each.
       const reads = method === "GET";
       const message = { method, path, query, fields, payloadHash: reads ? "UNSIGNED-PAYLOAD" : await sha256(payload ?? "") };
-      const signed = await sign(message, vended.credentials,
-        { region: vended.region, time: new Date(this.now()), expires: reads ? 300 : undefined });
+      const signed = await sign(message, vended.credentials, { region, time: new Date(this.now()), expires: reads ? 300 : undefined });
       const headers = reads ? {} : Object.fromEntries(signed.fields.filter(([name]) => name !== "host"));
-      const response = await send(origin + path + (signed.query && "?" + signed.query), { method, headers, body: payload }, signal);
-      if (response.ok) return response;
-      const text = await response.text();
+      const { response, received } = await send(
+        origin + path + (signed.query && "?" + signed.query), { method, headers, body: payload }, signal);
+      if (response.ok) return received;
+      const text = await received.text();
       if (attempt > 1 || ![400, 401, 403].includes(response.status)) throw s3Error(response.status, text);
       this.#setClock(/<ServerTime>([^<]*)/.exec(text)?.[1]);
       if (await this.#vended === vended) this.#vended = undefined;
@@ -249,7 +261,7 @@ export class Cloakroom {
     return prefix + "web/";
   }
 
-  /** A page of the gallery, the newest first. @returns {Promise<{photos: Photo[], next?: string}>}
+  /** A page of the gallery, the newest first.
    *  @param {string} [after] the `next` of the page before */
   async photos(after) {
     const folder = await this.#folder();
@@ -264,7 +276,7 @@ export class Cloakroom {
     return { photos: photos.flat(), next: text(listing, "NextContinuationToken") || undefined };
   }
 
-  /** Adds an asset to the gallery. @returns {Promise<Photo>}
+  /** Adds an asset to the gallery.
    *  @param {Asset} asset @param {Blob} [preview] */
   async addPhoto(asset, preview = new Blob()) {
     const uploaded = new Date(this.now());
@@ -274,13 +286,13 @@ export class Cloakroom {
   }
 
   /** @param {Photo} photo @param {AbortSignal} [signal] */
-  async preview(photo, signal) { return (await this.s3("GET", photo.objectKey, { signal })).blob(); }
+  async preview(photo, signal) { return this.s3("GET", photo.objectKey, { signal }); }
 
   /** Takes a photo out of the gallery; the asset itself ends by the bucket's rule.
    *  @param {Photo} photo */
   async removePhoto(photo) { await this.s3("DELETE", photo.objectKey); }
 
-  /** Restarts the days of assets; one result for each key, in order. @returns {Promise<Renewed[]>}
+  /** Restarts the days of assets; one result for each key, in order.
    *  @param {string[]} keys @param {AbortSignal} [signal] */
   async renew(keys, signal) {
     /** @type {Renewed[]} */
@@ -323,18 +335,12 @@ export const LARGEST_WHOLE = 16 * 1024 * 1024;
 /** Milliseconds without a byte after which a transfer counts as broken. */
 const STALLED = 60_000;
 
-/** @type {(milliseconds: number, signal: AbortSignal, earlier?: EventTarget) => Promise<void>} `earlier`: its event `online` ends it */
+/** @type {(milliseconds: number, signal: AbortSignal, earlier?: EventTarget) => Promise<unknown>} `earlier`: its event `online` ends it */
 const rest = (milliseconds, signal, earlier) => new Promise((resolve) => {
-  const end = () => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", end);
-    earlier?.removeEventListener("online", end);
-    resolve();
-  };
   // A timer takes 31 bits.
-  const timer = setTimeout(end, Math.min(milliseconds, 2 ** 31 - 1));
-  signal.addEventListener("abort", end);
-  earlier?.addEventListener("online", end);
+  const end = anyOf(signal, Signals.timeout(Math.min(milliseconds, 2 ** 31 - 1)));
+  end.addEventListener("abort", resolve);
+  earlier?.addEventListener("online", resolve, { once: true, signal: end });
 });
 
 /** Repeats work that fails for a time, until it succeeds, is refused, or the signal ends it: after `Retry-After` or growing waits.
@@ -357,7 +363,8 @@ export async function persist(work, { signal, held, resumed }) {
 }
 
 /** @type {(url: string, body: Blob, headers: Record<string, string>, signal: AbortSignal, progress: (bytes: number) => void)
- *  => Promise<string>} PUT with progress, which fetch has not; gives the entity tag where the page may see it */
+ *  => Promise<string>} PUT with progress, which fetch has not; gives the entity tag where the page may see it. Fails when the file
+ *  has changed meanwhile: browsers look when they open it, and so another time afterwards */
 const put = (url, body, headers, signal, progress) => new Promise((resolve, reject) => {
   signal.throwIfAborted();
   const request = new XMLHttpRequest();
@@ -377,23 +384,23 @@ const put = (url, body, headers, signal, progress) => new Promise((resolve, reje
     clearTimeout(watch);
     signal.removeEventListener("abort", stop);
     if (request.status >= 200 && request.status < 300) resolve(request.getResponseHeader("ETag") ?? "");
-    else reject(request.status ? s3Error(request.status, request.responseText) : new CloakroomError(0, "network", "No connection"));
+    else reject(request.status ? s3Error(request.status, request.responseText) : noConnection());
   };
   signal.addEventListener("abort", stop);
   request.send(body);
-});
+}).finally(() => body.slice(0, 1).arrayBuffer());
 
 /** @type {(progress: Progress) => number} */
 export const bytesOfParts = ({ done = {}, size, partBytes = 0, partCount = 0 }) => Object.keys(done).reduce(
   (sum, number) => sum + (Number(number) === partCount ? size - (partCount - 1) * partBytes : partBytes), 0);
 
-/** Sends files: six transfers at once, whatever the files; a limit of the worker's holds all. */
+/** Sends files: six transfers at once, whatever the files; a limit of the worker's holds all that are not smaller. */
 export class Uploader {
   #transfers = 0;
   /** @type {(() => void)[]} */
   #waiting = [];
-  /** Milliseconds since 1970, until which the worker's limit lasts. */
-  #limitedUntil = 0;
+  /** The worker's: until a time in milliseconds since 1970, for so many bytes and more. */
+  #limit = { until: 0, bytes: 0 };
 
   /** @param {Cloakroom} client */
   constructor(client) { this.client = client; }
@@ -406,7 +413,13 @@ export class Uploader {
         if (progress.size > LARGEST_WHOLE) return await this.#sendParts(file, progress, hooks);
         return await this.#sendWhole(file, progress, hooks);
       } catch (error) {
-        if (!(error instanceof CloakroomError) || hooks.signal.aborted) throw error;
+        if (hooks.signal.aborted) throw error;
+        if (!(error instanceof CloakroomError)) {
+          // The file has changed or is gone: what S3 has of it is of no use.
+          this.giveUp(progress);
+          hooks.keep?.();
+          throw error;
+        }
         // The worker's settings have no multipart uploads.
         if (error.code === "not_found" && !progress.uploadId) return this.#sendWhole(file, progress, hooks);
         // It is over after a day, or parts are not as planned.
@@ -418,6 +431,14 @@ export class Uploader {
     }
   }
 
+  /** Removes what S3 has of an unfinished upload; after five seconds that is left to the bucket's rule.
+   *  @param {Progress} progress */
+  async giveUp(progress) {
+    const { uploadId } = progress;
+    progress.uploadId = undefined;
+    if (uploadId) await this.client.request("DELETE", `/v2/uploads/${uploadId}`, undefined, Signals.timeout(5000)).catch(() => {});
+  }
+
   /** @param {Blob} file @param {Progress} progress @param {Hooks} hooks */
   async #sendWhole(file, progress, hooks) {
     const query = new URLSearchParams({ contentType: progress.type, contentLength: String(progress.size) });
@@ -427,7 +448,7 @@ export class Uploader {
     let place;
     let refusals = 0;
     await persist(async () => {
-      if (!place || this.#isOver(place)) place = { ...await this.#ask("GET", path, undefined, hooks.signal), wasSent: false };
+      if (!place || this.#isOver(place)) place = await this.#request("GET", path, hooks, progress.size);
       try {
         await this.#transfer(() => put(place.uploadUrl, file, place.headers, hooks.signal, (bytes) => hooks.progress?.(bytes)));
       } catch (error) {
@@ -446,7 +467,7 @@ export class Uploader {
     if (!progress.uploadId) {
       const body = { contentType: progress.type, contentLength: progress.size };
       const { uploadId, objectKey, assetUrl, partBytes, partCount } = await persist(
-        () => this.#ask("POST", "/v2/uploads", body, hooks.signal), hooks);
+        () => this.#request("POST", "/v2/uploads", hooks, progress.size, body), hooks);
       Object.assign(progress, { uploadId, objectKey, assetUrl, partBytes, partCount, done: {} });
       hooks.keep?.();
     }
@@ -463,8 +484,9 @@ export class Uploader {
       abort.abort();
     }
     const etags = numbers.map((each) => done[each]);
-    await persist(() => this.#ask(
-      "POST", `/v2/uploads/${progress.uploadId}/complete`, etags.every(Boolean) ? { etags } : {}, hooks.signal), hooks);
+    await persist(() => this.#request(
+      "POST", `/v2/uploads/${progress.uploadId}/complete`, hooks, 0, etags.every(Boolean) ? { etags } : {}), hooks);
+    progress.uploadId = undefined;
   }
 
   /** @param {Blob} file @param {Progress} progress @param {Hooks} hooks @returns {(number: number) => Promise<void>} */
@@ -483,7 +505,7 @@ export class Uploader {
         const known = places.get(number);
         if (known && !this.#isOver(known)) return known;
         const path = `/v2/uploads/${progress.uploadId}/parts?numbers=${number}-${Math.min(partCount, number + 9)}`;
-        const { parts, expiresAt } = await this.#ask("GET", path, undefined, hooks.signal);
+        const { parts, expiresAt } = await this.#request("GET", path, hooks);
         for (const { partNumber, uploadUrl } of parts) places.set(partNumber, { uploadUrl, expiresAt });
         return places.get(number);
       });
@@ -513,21 +535,21 @@ export class Uploader {
   }
 
   /** A request for leave to upload.
-   *  @param {string} method @param {string} path @param {object | undefined} body @param {AbortSignal} signal */
-  async #ask(method, path, body, signal) {
-    const left = (this.#limitedUntil - Date.now()) / 1000;
-    if (left > 0) throw new CloakroomError(429, "too_many_requests", "Too many uploads for now", { retryAfter: left });
+   *  @param {string} method @param {string} path @param {Hooks} hooks @param {number} [bytes] that count @param {object} [body] */
+  async #request(method, path, { signal }, bytes = 0, body) {
+    const { until, bytes: most } = this.#limit, retryAfter = (until - Date.now()) / 1000;
+    if (retryAfter > 0 && bytes >= most) throw new CloakroomError(429, "too_many_requests", "Too many uploads for now", { retryAfter });
     try {
       return await this.client.request(method, path, body, signal);
     } catch (error) {
-      if (Object(error).status === 429) this.#limitedUntil = Date.now() + 1000 * (Object(error).retryAfter ?? 1);
+      if (Object(error).status === 429) this.#limit = { until: Date.now() + 1000 * (Object(error).retryAfter ?? 1), bytes };
       throw error;
     }
   }
 
   /** @template T @param {() => Promise<T>} work */
   async #transfer(work) {
-    while (this.#transfers >= TRANSFERS) await /** @type {Promise<void>} */ (new Promise((resolve) => this.#waiting.push(resolve)));
+    while (this.#transfers >= TRANSFERS) await new Promise((resolve) => this.#waiting.push(() => resolve(0)));
     this.#transfers += 1;
     try {
       return await work();
@@ -545,6 +567,7 @@ export class Uploader {
 /** A URL may have ended: another one is worth a request, twice.
  *  @type {(error: any, refusals: number) => boolean} */
 function mayHaveEnded(error, refusals) {
-  if (error.status === 403 && refusals < 2) error.retryable = true;
-  return error.status === 403;
+  const may = error.status === 403 || error.code === "s3_ExpiredToken";
+  if (may && refusals < 2) error.retryable = true;
+  return may;
 }

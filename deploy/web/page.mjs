@@ -12,7 +12,9 @@ let database;
 /** What stays of unfinished uploads when the page is closed: their progress and, where there is room, their files. */
 async function storage(work) {
   database ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open("cloakroom", 1);
+    // Of the first version.
+    indexedDB.deleteDatabase("cloakroom");
+    const request = indexedDB.open("cloakroom-uploads");
     request.onupgradeneeded = () => ["uploads", "files"].forEach((name) => request.result.createObjectStore(name));
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -26,7 +28,8 @@ async function storage(work) {
 }
 
 /** It is waiting, sending, held (by a limit or the network), paused, missing (its file is chosen again), elsewhere (in another tab),
- *  sent or failed. `kept` goes into the storage, and is the uploader's progress, too. */
+ *  sent, unlisted (sent, and refused by the gallery) or failed. `kept` goes into the storage, and is the uploader's progress, too; its
+ *  `id` is the user, what is unique, and the size. */
 class Upload {
   state = "waiting";
   note = "";
@@ -36,6 +39,8 @@ class Upload {
   isKept = false;
   /** Whether it is in the gallery, and all is done. */
   isShown = false;
+  /** Whether another attempt would fail as well. */
+  isRefused = false;
   abort = new AbortController();
   /** Lets another tab have it. */
   release = () => {};
@@ -43,34 +48,41 @@ class Upload {
   constructor(kept, file) { Object.assign(this, { kept, file }); }
 
   is(...states) { return states.includes(this.state); }
+
+  get isGoing() { return this.is("waiting", "sending", "held"); }
 }
 
-/** The uploads of one user; tells of each change. */
+/** The uploads of one user. */
 class Queue {
   list = [];
   #running = 0;
-  #room = ROOM;
   end = new AbortController();
 
-  constructor(client, user, changed) { Object.assign(this, { user, changed, uploader: new Uploader(client) }); }
+  constructor(client, user) {
+    // Arrays sort after strings.
+    Object.assign(this, { user, uploader: new Uploader(client), mine: IDBKeyRange.bound([user], [user, []]) });
+  }
 
-  /** What an earlier visit left, and what other tabs leave when they are closed. */
+  /** What an earlier visit left. */
   async restore() {
-    const all = await storage((uploads) => uploads.getAll()).catch(() => []);
-    for (const kept of all.filter((each) => each.user === this.user)) {
-      const upload = new Upload(kept);
-      upload.isKept = true;
-      this.list.push(upload);
-      this.#change(upload, "elsewhere");
-      this.#own(upload, async () => {
-        const [now, file] = await Promise.all([storage((uploads) => uploads.get(kept.id)),
-          storage((_, files) => files.get(kept.id))]);
-        // The other tab has completed it.
-        if (!now) return this.remove(upload);
-        Object.assign(upload, { kept: now, file, bytes: bytesOfParts(now) });
-        this.#change(upload, now.isSent ? "sent" : !file ? "missing" : now.paused ? "paused" : "waiting");
-      });
-    }
+    const all = await storage((uploads) => uploads.getAll(this.mine)).catch(() => []);
+    all.forEach((each) => this.adopt(each));
+  }
+
+  /** What another tab has, once that is closed. */
+  adopt(kept) {
+    if (this.list.some((each) => `${each.kept.id}` === `${kept.id}`)) return;
+    const upload = new Upload(kept);
+    upload.isKept = true;
+    this.list.push(upload);
+    this.#change(upload, "elsewhere");
+    this.#own(upload, async () => {
+      const [now, file] = await Promise.all([storage((uploads) => uploads.get(kept.id)), storage((_, files) => files.get(kept.id))]);
+      // The other tab has completed it.
+      if (!now) return this.remove(upload);
+      Object.assign(upload, { kept: now, file, bytes: bytesOfParts(now) });
+      this.#change(upload, now.isSent ? "sent" : !file ? "missing" : now.paused ? "paused" : "waiting");
+    });
   }
 
   add(files) {
@@ -80,17 +92,18 @@ class Queue {
         && each.kept.name === name && each.kept.size === size && each.kept.modified === modified);
       if (upload) upload.file = file;
       else {
-        upload = new Upload({ id: crypto.randomUUID(), user: this.user, name, size, modified, type: typeOf(file) }, file);
+        upload = new Upload({ id: [this.user, crypto.randomUUID(), size], name, size, modified, type: typeOf(file) }, file);
         this.list.push(upload);
         // What is over soon needs not be kept.
-        setTimeout(() => this.list.includes(upload) && !upload.isShown && this.#keep(upload), size > LARGEST_WHOLE ? 0 : 10_000);
+        setTimeout(() => this.#keep(upload), size > LARGEST_WHOLE ? 0 : 10_000);
       }
-      this.#change(upload, "waiting");
+      upload.isRefused = !size;
+      this.#change(upload, ...size ? ["waiting"] : ["failed", "This file is empty"]);
     }
   }
 
   pause(upload) {
-    if (!upload.is("waiting", "sending", "held")) return;
+    if (!upload.isGoing) return;
     upload.kept.paused = true;
     upload.abort.abort();
     upload.bytes = bytesOfParts(upload.kept);
@@ -100,30 +113,31 @@ class Queue {
 
   /** Also one that has failed. */
   resume(upload) {
-    if (!upload.is("paused", "failed")) return;
+    if (!upload.is("paused", "failed", "unlisted")) return;
     upload.kept.paused = false;
     if (upload.isKept) this.#keep(upload);
-    this.#change(upload, "waiting");
+    this.#change(upload, upload.kept.isSent ? "sent" : "waiting");
   }
 
   remove(upload) {
-    upload.abort.abort();
     this.list = this.list.filter((each) => each !== upload);
-    const { uploadId } = upload.kept;
-    if (uploadId && !upload.is("sent", "elsewhere")) {
-      // Else the bucket's rule removes its parts.
-      this.uploader.client.request("DELETE", `/v2/uploads/${uploadId}`).catch(() => {});
-    }
+    this.#giveUp(upload);
     this.forget(upload);
-    this.changed(upload);
+    changed(upload);
   }
 
-  /** Ends all; nothing stays in the browser. */
+  /** Ends all; nothing stays in the browser. What it sends has the token that there is when it is called. */
   async close() {
     this.end.abort();
-    const mine = this.list.splice(0).filter((each) => !each.is("elsewhere"));
-    mine.forEach((each) => each.abort.abort());
-    await Promise.all(mine.map((each) => this.forget(each)));
+    const all = this.list.splice(0);
+    all.forEach((each) => this.#giveUp(each));
+    await storage((uploads, files) => (files.delete(this.mine), uploads.delete(this.mine))).catch(() => {});
+    all.forEach((each) => each.release());
+  }
+
+  #giveUp(upload) {
+    upload.abort.abort();
+    if (!upload.is("elsewhere")) this.uploader.giveUp(upload.kept);
   }
 
   async forget(upload) {
@@ -134,8 +148,9 @@ class Queue {
 
   #change(upload, state, note = "") {
     Object.assign(upload, { state, note });
-    this.changed(upload);
+    changed(upload);
     if (state === "waiting") queueMicrotask(() => this.#start());
+    if (state === "sent") uploaded.push(upload);
   }
 
   /** Two tabs never send the same upload. */
@@ -151,23 +166,27 @@ class Queue {
   }
 
   async #keep(upload) {
-    const { kept, file } = upload, put = () => storage((uploads) => uploads.put(kept, kept.id));
+    const { kept, file } = upload, { id, size } = kept, put = () => storage((uploads) => uploads.put(kept, id));
+    if (upload.isRefused || upload.isShown || !this.list.includes(upload)) return;
     if (upload.isKept) return put().catch(() => {});
     upload.isKept = true;
     await this.#own(upload, async () => {
       await put().catch(() => { upload.isKept = false; });
-      if (!file || kept.isSent || kept.size > this.#room) return;
-      this.#room -= kept.size;
-      await storage((_, files) => files.put(file, kept.id));
+      tabs.postMessage({ user: this.user, kept });
+      if (!file || kept.isSent) return;
+      await storage((_, files) => {
+        const ids = files.getAllKeys();
+        ids.onsuccess = () => ids.result.reduce((sum, [, , each]) => sum + each, size) > ROOM || files.put(file, id);
+        return ids;
+      });
     });
     // It was over meanwhile.
     if (upload.isShown || !this.list.includes(upload)) this.forget(upload);
   }
 
   #start() {
-    for (const upload of this.list) {
+    for (const upload of this.list.filter((each) => each.is("waiting"))) {
       if (this.#running >= FILES) return;
-      if (!upload.is("waiting")) continue;
       this.#running += 1;
       this.#run(upload, upload.file).finally(() => {
         this.#running -= 1;
@@ -186,11 +205,11 @@ class Queue {
           if (signal.aborted) return;
           upload.bytes = Math.min(bytes, kept.size);
           if (upload.is("sending")) upload.holds = 0;
-          this.changed(upload);
+          changed(upload);
         },
         held: (why, until) => {
           upload.holds += 1;
-          this.#change(upload, "held", `${why}; next attempt at ${clock(until)}`
+          this.#change(upload, "held", later(why, until)
             + (upload.holds > 5 && navigator.onLine ? ". Does the bucket's CORS rule allow this page?" : ""));
         },
         resumed: () => this.#change(upload, "sending"),
@@ -202,9 +221,10 @@ class Queue {
       this.#change(upload, "sent");
     } catch (error) {
       if (signal.aborted) return;
-      // Else the file was changed or removed meanwhile.
-      const why = error instanceof CloakroomError ? error.message : "the file cannot be read: remove it, and choose it again";
-      this.#change(upload, "failed", why);
+      const isOfFile = !(error instanceof CloakroomError), most = /^contentLength .* to (\d+)$/.exec(error.message)?.[1];
+      upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_");
+      this.#change(upload, "failed", isOfFile ? "the file has changed or is gone: remove it, and choose it again"
+        : most ? `This file is larger than ${size(most)}` : error.message);
     }
   }
 }
@@ -217,15 +237,11 @@ const typeOf = (file) => /\.hei[cf]$/i.test(file.name) ? "image/heic" : file.typ
 const place = (id) => document.getElementById(id);
 const tell = (id, text) => { place(id).textContent = text; };
 const make = (tag, kind = "", text = "") => Object.assign(document.createElement(tag), { className: kind, textContent: text });
-const button = (kind, text, label, work) => {
-  const node = make("button", kind, text);
-  node.type = "button";
-  node.onclick = work;
-  if (label) node.setAttribute("aria-label", label);
-  return node;
-};
+const button = (onclick, text = "", ariaLabel = null) => Object.assign(make("button", "", text), { onclick, ariaLabel });
+const picture = (node, src, alt = "") => node.replaceChildren(Object.assign(make("img"), { src, alt }));
 const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 const clock = (time) => new Date(time).toLocaleTimeString("en", { timeStyle: "medium", hourCycle: "h23" });
+const later = (why, until) => `${why}; next attempt at ${clock(until)}`;
 const day = (date) => new Date(date).toLocaleDateString("en", { dateStyle: "medium" });
 const why = (error) => error?.retryAfter ? `${error.message}; again at ${clock(Date.now() + error.retryAfter * 1000)}` : String(error?.message ?? error);
 
@@ -236,7 +252,7 @@ const tabs = new BroadcastChannel("cloakroom");
 
 // -- Signing in and out.
 
-const connect = (token) => new Cloakroom({ api: settings.api || location.origin, store: settings.store, token });
+const connect = (token) => new Cloakroom({ ...settings, api: settings.api || location.origin, token });
 
 /** Takes a token, if it is one, and signs in with it, if there is no user. */
 async function take(text) {
@@ -244,7 +260,8 @@ async function take(text) {
   let wasTaken = false;
   const mine = connect(async (refused) => {
     if (!wasTaken) {
-      if (refused) throw new CloakroomError(401, "unauthorized", "This token is not accepted");
+      // A header field takes no other characters.
+      if (refused || !/^[!-~]+$/.test(value)) throw new CloakroomError(401, "unauthorized", "This token is not accepted");
       return value;
     }
     const given = token === refused ? await askAgain() : token;
@@ -305,7 +322,7 @@ function show(isSignedIn) {
 
 async function signIn(whose) {
   user = whose;
-  queue = new Queue(client, user, changed);
+  queue = new Queue(client, user);
   show(true);
   place("upload-title").focus();
   await queue.restore();
@@ -313,18 +330,19 @@ async function signIn(whose) {
 }
 
 async function signOut() {
-  const ended = queue;
+  const closed = queue.close();
   token = user = "";
   client = queue = undefined;
   answer("");
-  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
-  rows.forEach((row) => row.remove());
-  rows.clear();
-  emptyGallery();
+  place("photo").close();
+  for (const { url } of tiles.values()) URL.revokeObjectURL(url);
+  tiles.clear();
+  tell("gallery", "");
+  tell("uploads", "");
   tell("said", "");
   tell("renewed", "");
   show(false);
-  await ended?.close();
+  await closed;
 }
 
 function leave() {
@@ -336,37 +354,28 @@ function leave() {
 
 // -- Uploads.
 
-const rows = new Map();
 const fresh = new Set();
 const words = { waiting: "Waiting", paused: "Paused", missing: "Choose this file again to go on", elsewhere: "In another tab", sent: "Uploaded",
-  failed: "Failed" };
+  unlisted: "Uploaded, not in the gallery", failed: "Failed" };
 
-const sent = new WeakSet();
 /** What comes into the gallery once nothing is sent any more, or after five seconds. */
-let waiting = [];
+const uploaded = [];
 let previews = Promise.resolve();
-function showWaiting() {
-  for (const upload of waiting.splice(0)) previews = previews.then(() => queue && addToGallery(upload));
+function showUploaded() {
+  for (const upload of uploaded.splice(0)) previews = previews.then(() => queue?.list.includes(upload) && addToGallery(upload));
 }
-setInterval(showWaiting, 5000);
+setInterval(showUploaded, 5000);
 
 function changed(upload) {
-  if (upload.is("sent") && !sent.has(upload)) {
-    sent.add(upload);
-    waiting.push(upload);
-  }
   if (!fresh.size) setTimeout(draw, 250);
   fresh.add(upload);
 }
 
 function newRow(upload) {
-  const { name } = upload.kept, row = make("li"), bar = make("progress");
-  bar.max = upload.kept.size || 1;
-  bar.setAttribute("aria-label", name);
-  const does = make("span", "does");
-  does.append(button("small", "", "", () => upload.is("paused", "failed") ? queue.resume(upload) : queue.pause(upload)),
-    button("small", "Remove", "Remove " + name, () => queue.remove(upload)));
-  row.append(make("span", "name", name), make("span", "state"), does, bar);
+  const { name, size } = upload.kept, row = make("li"), does = make("span", "does");
+  does.append(button(() => upload.isGoing ? queue.pause(upload) : queue.resume(upload)),
+    button(() => queue.remove(upload), "Remove", "Remove " + name));
+  row.append(make("span", "name", name), make("span", "state"), does, Object.assign(make("progress"), { max: size || 1, ariaLabel: name }));
   place("uploads").append(row);
   return row;
 }
@@ -375,22 +384,19 @@ function draw() {
   for (const upload of fresh) {
     const { state, note, bytes, kept } = upload;
     if (upload.isShown || !queue?.list.includes(upload)) {
-      const row = rows.get(upload);
-      if (row?.contains(document.activeElement)) place("files").focus();
-      row?.remove();
-      rows.delete(upload);
+      if (upload.row?.contains(document.activeElement)) place("files").focus();
+      upload.row?.remove();
       continue;
     }
-    const row = rows.get(upload) ?? newRow(upload), [first, second] = row.querySelectorAll("button");
-    rows.set(upload, row);
+    const row = upload.row ??= newRow(upload), [first, second] = row.querySelectorAll("button"), bar = row.querySelector("progress");
     row.className = state;
     row.querySelector(".state").textContent = [words[state], upload.is("sending") && `${size(bytes)} of ${size(kept.size)}`, note]
       .filter(Boolean).join(": ");
-    row.querySelector("progress").value = bytes;
-    row.querySelector("progress").hidden = upload.is("sent", "failed");
-    first.textContent = upload.is("failed") ? "Try again" : upload.is("paused") ? "Resume" : "Pause";
-    first.setAttribute("aria-label", `${first.textContent} ${kept.name}`);
-    first.hidden = upload.is("sent", "missing", "elsewhere");
+    bar.value = bytes;
+    bar.hidden = upload.is("sent", "unlisted", "failed");
+    first.textContent = upload.isGoing ? "Pause" : upload.is("paused") ? "Resume" : "Try again";
+    first.ariaLabel = `${first.textContent} ${kept.name}`;
+    first.hidden = upload.isRefused || upload.is("sent", "missing", "elsewhere");
     second.hidden = upload.is("elsewhere");
   }
   fresh.clear();
@@ -399,18 +405,18 @@ function draw() {
 
 let toldAt = 0;
 function drawWhole() {
-  const list = queue?.list ?? [], [done, failed, paused, going] = [["sent"], ["failed"], ["paused"], ["waiting", "sending", "held"]]
-    .map((states) => list.filter((each) => each.is(...states)).length);
-  const total = list.reduce((sum, each) => sum + each.kept.size, 0), bytes = list.reduce((sum, each) => sum + each.bytes, 0);
-  if (!going) showWaiting();
-  place("queue").hidden = !list.length;
+  const all = queue?.list ?? [], count = (...states) => all.filter((each) => each.is(...states)).length;
+  const done = count("sent", "unlisted"), failed = count("failed"), going = all.some((each) => each.isGoing);
+  const total = all.reduce((sum, each) => sum + each.kept.size, 0), bytes = all.reduce((sum, each) => sum + each.bytes, 0);
+  if (!going) showUploaded();
+  place("queue").hidden = !all.length;
   place("whole").value = total ? bytes / total : 0;
-  tell("count", `${done} of ${list.length}`);
-  tell("pause-all", going ? "Pause all" : paused ? "Resume all" : "Clear list");
+  tell("count", `${done} of ${all.length}`);
+  tell("pause-all", going ? "Pause all" : count("paused") ? "Resume all" : "Clear list");
   // Now and then, and at the end: a screen reader reads it out.
-  if (list.length && (!going || Date.now() - toldAt > 8000)) {
+  if (all.length && (!going || Date.now() - toldAt > 8000)) {
     toldAt = Date.now();
-    const text = `${done} of ${list.length} uploaded${failed ? `, ${failed} failed` : ""}`;
+    const text = `${done} of ${all.length} uploaded${failed ? `, ${failed} failed` : ""}`;
     if (place("said").textContent !== text) tell("said", text);
   }
 }
@@ -420,7 +426,7 @@ place("pause-all").onclick = () => {
   for (const upload of [...queue.list]) {
     if (does === "Pause all") queue.pause(upload);
     else if (does === "Resume all" && upload.is("paused")) queue.resume(upload);
-    else if (does === "Clear list" && upload.is("sent", "failed")) queue.remove(upload);
+    else if (does === "Clear list" && (upload.isShown || upload.is("failed"))) queue.remove(upload);
   }
 };
 
@@ -442,32 +448,22 @@ async function showPreview(key, known) {
     const blob = known ?? await mine.preview(entry.photo);
     if (tiles.get(key) !== entry) return;
     entry.url = URL.createObjectURL(blob);
-    const image = make("img");
-    image.alt = "";
-    image.src = entry.url;
-    entry.tile.querySelector(".picture").replaceChildren(image);
+    picture(entry.tile.querySelector(".picture"), entry.url);
   } catch { /* Its name is there. */ }
 }
 
 function addTile(photo, isNew, preview) {
   if (tiles.has(photo.objectKey)) return;
-  const tile = make("li"), opener = button("", "", "", () => openPhoto(photo.objectKey));
+  const tile = make("li"), opener = button(() => openPhoto(photo.objectKey));
   opener.append(make("span", "picture", photo.type.split("/").pop()?.toUpperCase()), make("span", "name", photo.name),
     make("span", "when", day(photo.uploaded)));
   tile.append(opener);
   tile.dataset.key = photo.objectKey;
   tiles.set(photo.objectKey, { photo, tile });
-  if (isNew) place("gallery").prepend(tile);
-  else place("gallery").append(tile);
+  place("gallery")[isNew ? "prepend" : "append"](tile);
   if (preview) showPreview(photo.objectKey, preview);
   else seen.observe(tile);
   place("empty").hidden = true;
-}
-
-function emptyGallery() {
-  for (const { url } of tiles.values()) if (url) URL.revokeObjectURL(url);
-  tiles.clear();
-  place("gallery").replaceChildren();
 }
 
 let next;
@@ -475,7 +471,7 @@ async function loadPhotos(after) {
   const mine = client;
   try {
     const found = await persist(() => mine.photos(after),
-      { signal: queue.end.signal, held: (why, until) => tell("renewed", `${why}; next attempt at ${clock(until)}`) });
+      { signal: queue.end.signal, held: (why, until) => tell("renewed", later(why, until)) });
     if (client !== mine) return;
     found.photos.forEach((each) => addTile(each, false));
     next = found.next;
@@ -505,34 +501,33 @@ async function addToGallery(upload) {
     await queue.forget(upload);
   } catch (error) {
     if (client !== mine) return;
-    upload.note = `not in the gallery: ${why(error)}`;
+    Object.assign(upload, { state: "unlisted", note: why(error) });
     changed(upload);
   }
 }
 
 /** At most 640 pixels; none of what the browser cannot show. */
 async function makePreview(file) {
-  if (!file?.type.startsWith("image/")) return undefined;
+  if (!file?.type.startsWith("image/")) return;
   try {
     const image = await createImageBitmap(file), scale = Math.min(1, 640 / Math.max(image.width, image.height));
     const canvas = new OffscreenCanvas(Math.ceil(image.width * scale), Math.ceil(image.height * scale));
     canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
     image.close();
     return await canvas.convertToBlob({ type: "image/jpeg", quality: 0.8 });
-  } catch {
-    return undefined;
-  }
+  } catch { /* It has none. */ }
 }
 
 async function renew(keys, said) {
   const entries = keys.flatMap((key) => tiles.get(key) ?? []), ends = [], { signal } = queue.end;
   let done = 0;
+  const count = () => `${done} of ${entries.length} renewed`;
   try {
     for (let start = 0; start < entries.length; start += 100) {
-      said.textContent = `${done} of ${entries.length} renewed`;
+      said.textContent = count();
       const some = entries.slice(start, start + 100);
       const results = await persist(() => client.renew(some.map((each) => each.photo.assetKey)),
-        { signal, held: (why, until) => { said.textContent = `${why}; next attempt at ${clock(until)}`; } });
+        { signal, held: (why, until) => { said.textContent = later(why, until); } });
       results.forEach(({ success, error, expiresAt }, index) => {
         const when = some[index].tile.querySelector(".when");
         if (success) done += 1;
@@ -542,26 +537,20 @@ async function renew(keys, said) {
         when.classList.toggle("gone", error === "not_found");
       });
     }
-    said.textContent = `${done} of ${entries.length} renewed` + (ends.length ? `, kept until ${day(ends.sort()[0])}` : "");
+    said.textContent = count() + (ends.length ? `, kept until ${day(ends.sort()[0])}` : "");
   } catch (error) {
-    if (!signal.aborted) said.textContent = `${done} of ${entries.length} renewed: ${why(error)}`;
+    if (!signal.aborted) said.textContent = `${count()}: ${why(error)}`;
   }
 }
 
 function openPhoto(key) {
-  const entry = tiles.get(key), picture = place("photo-picture");
+  const entry = tiles.get(key);
   if (!entry) return;
   const { name, type, size: bytes, uploaded, assetUrl } = entry.photo;
-  picture.textContent = "No preview of this kind";
-  if (entry.url) {
-    const image = make("img");
-    image.src = entry.url;
-    image.alt = name;
-    picture.replaceChildren(image);
-  }
+  tell("photo-picture", "No preview of this kind");
+  if (entry.url) picture(place("photo-picture"), entry.url, name);
   tell("photo-name", name);
   tell("photo-facts", `${type}, ${size(bytes)}, uploaded on ${day(uploaded)}`);
-  tell("photo-said", "");
   place("photo-open").href = assetUrl;
   place("photo-renew").onclick = () => renew([key], place("photo-said"));
   place("photo-remove").onclick = async () => {
@@ -569,7 +558,7 @@ function openPhoto(key) {
       await client.removePhoto(entry.photo);
       place("photo").close();
       entry.tile.remove();
-      if (entry.url) URL.revokeObjectURL(entry.url);
+      URL.revokeObjectURL(entry.url);
       tiles.delete(key);
       place("empty").hidden = tiles.size > 0;
       place("gallery-title").focus();
@@ -582,11 +571,14 @@ function openPhoto(key) {
 
 // -- What the user does.
 
+place("photo").onclose = () => {
+  for (const part of ["picture", "name", "facts", "said"]) tell("photo-" + part, "");
+  place("photo-open").removeAttribute("href");
+};
 place("sign-in").oncancel = (event) => event.preventDefault();
 // A second Escape closes it all the same.
 place("sign-in").onclose = () => { if (asked) place("sign-in").showModal(); };
-place("sign-in-out").onclick = leave;
-place("sign-out").onclick = leave;
+place("sign-in-out").onclick = place("sign-out").onclick = leave;
 place("renew-all").onclick = async () => {
   for (let last; next && next !== last;) await loadPhotos(last = next);
   await renew([...tiles.keys()], place("renewed"));
@@ -607,7 +599,8 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
 }
 tabs.onmessage = ({ data }) => {
   if (!user || (data.signedOut ?? data.user) !== user) return;
-  if (data.photo) addTile(data.photo, true);
+  if (data.kept) queue.adopt(data.kept);
+  else if (data.photo) addTile(data.photo, true);
   else signOut();
 };
 addEventListener("beforeunload", (event) => {

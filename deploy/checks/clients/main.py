@@ -1,7 +1,9 @@
 """Runs the manual's Python client against a stack: URL and STUB are endpoints, TOKEN is a file with a user's token."""
 
+import datetime
 import os
 import pathlib
+import urllib.request
 
 from client import Cloakroom, CloakroomError
 
@@ -30,5 +32,26 @@ try:
     raise SystemExit("a scope that is not there was given")
 except CloakroomError as error:
     assert (error.status, error.code) == (403, "forbidden") and len(error.request_id) == 32, error
-assert Cloakroom(os.environ["STUB"], token).renew(["a"]) == [{"key": "a", "success": True}], "a 503 is retried"
+stub = os.environ["STUB"]
+assert Cloakroom(stub, token).renew(["a"]) == [{"key": "a", "success": True}], "a 503 is retried"
+assert Cloakroom(f"{stub}/cut", token).renew(["a"]) == [{"key": "a", "success": True}], "a response that breaks off is retried"
+
+# Timeouts are a hundredth: 0.3 s.
+opened = urllib.request.urlopen
+urllib.request.urlopen = lambda request, timeout: opened(request, timeout=timeout / 100)
+assert Cloakroom(stub, token).upload(bytes(20_000_000), "video/mp4")["objectKey"] == "a", "an upload may take long"
+urllib.request.urlopen = opened
+
+
+class Ahead(datetime.datetime):
+    """The clock of a device, an hour ahead."""
+
+    @classmethod
+    def now(cls, zone=None):
+        return super().now(zone) + datetime.timedelta(hours=1)
+
+
+datetime.datetime = Ahead
+device = Cloakroom(os.environ["URL"], token)
+assert device.credentials() is device.credentials(), "credentials are kept whatever the device's clock"
 print("fine")

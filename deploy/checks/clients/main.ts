@@ -33,6 +33,25 @@ async function main() {
   expect(error.requestId.length === 32, "errors name the request")
   const stub = new Cloakroom(process.env.STUB, token)
   expect(JSON.stringify(await stub.renew(["a"])) === '[{"key":"a","success":true}]', "a 503 is retried")
+  const cut = new Cloakroom(`${process.env.STUB}/cut`, token)
+  expect(JSON.stringify(await cut.renew(["a"])) === '[{"key":"a","success":true}]', "a response that breaks off is retried")
+
+  // A timeout of 30 s is 0.3 s.
+  const real = setTimeout
+  globalThis.setTimeout = ((work: (...values: unknown[]) => void, milliseconds: number, ...values: unknown[]) =>
+    real(work, milliseconds === 30_000 ? 300 : milliseconds, ...values)) as typeof setTimeout
+  expect((await stub.upload(new Uint8Array(20_000_000), "video/mp4")).objectKey === "a", "an upload may take long")
+  globalThis.setTimeout = real
+
+  // The clock of a device, an hour ahead.
+  const now = Date.now
+  Date.now = () => now() + 3_600_000
+  const device = new Cloakroom(process.env.URL, token)
+  await device.credentials()
+  const count = asked.length
+  await device.credentials()
+  expect(asked.length === count, "credentials are kept whatever the device's clock")
+  Date.now = now
   console.log("fine")
 }
 
