@@ -159,8 +159,8 @@ extension EndToEnd {
                     "addresses.conf": try changed(
                         "addresses.conf", ("127.0.0.0/8 0", "127.0.0.0/8 1"), ("rate=100r/s", "rate=1r/m")),
                     "limits.conf": try changed("limits.conf", ("burst=500", "burst=4")),
-                    "worker.conf": try changed(
-                        "worker.conf", ("fastcgi_read_timeout 20s", "fastcgi_read_timeout 1s")),
+                    "request.conf": try changed(
+                        "request.conf", ("fastcgi_read_timeout 20s", "fastcgi_read_timeout 1s")),
                     "local-networks.conf": "deny all;\n",
                 ]
             })

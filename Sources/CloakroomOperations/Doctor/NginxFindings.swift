@@ -23,12 +23,15 @@ package struct NginxObservations: Sendable {
     package var metrics: Outcome
     /// The same from a client that claims in X-Forwarded-For to be this machine.
     package var disguisedMetrics: Outcome
+    /// What local networks have on every port, and the same for a client that claims to have a public address.
+    package var health: Outcome
+    package var foreignHealth: Outcome
     /// When its certificate ends; `nil` for plain HTTP.
     package var certificateEnd: Date?
 
     package init(
         url: String, unknown: Outcome, wrongMethod: Outcome, largest: Outcome, tooLarge: Outcome, metrics: Outcome,
-        disguisedMetrics: Outcome, certificateEnd: Date? = nil
+        disguisedMetrics: Outcome, health: Outcome, foreignHealth: Outcome, certificateEnd: Date? = nil
     ) {
         self.url = url
         self.unknown = unknown
@@ -37,6 +40,8 @@ package struct NginxObservations: Sendable {
         self.tooLarge = tooLarge
         self.metrics = metrics
         self.disguisedMetrics = disguisedMetrics
+        self.health = health
+        self.foreignHealth = foreignHealth
         self.certificateEnd = certificateEnd
     }
 
@@ -69,7 +74,7 @@ package struct NginxFindings {
             [worker(response)]
                 + (response.status == 404
                     ? [headers(response), server(response), method, bodies].compactMap(\.self) : [])
-                + [scheme, certificate, metrics].compactMap(\.self)
+                + [scheme, certificate, metrics, clientAddress].compactMap(\.self)
         }
     }
 
@@ -221,5 +226,17 @@ package struct NginxFindings {
         return check.warning(
             "/metrics is open to this machine", why: "if this machine is not of your network, everyone can read it",
             advice: "allow in cloakroom/local-networks.conf your own networks alone")
+    }
+
+    private var clientAddress: Finding? {
+        guard case .success(let plain) = observations.health, plain.status == 200,
+            case .success(let foreign) = observations.foreignHealth, foreign.status == 403
+        else { return nil }
+        return check.warning(
+            "nginx takes the address of this machine from the X-Forwarded-For that it sends",
+            why: "other clients of its network, or of a balancer that passes the header on, choose theirs, too: for "
+                + "the audit, for limits by address, and for what is for local networks alone",
+            advice: "name only the subnets of a balancer that sets the header itself, in cloakroom/proxies.conf or a "
+                + "container's cloakroom/balancers.conf")
     }
 }

@@ -22,6 +22,8 @@ package struct FirstSettings {
     package var endpoint: String?
     package var roleARN: String
     package var redis = "127.0.0.1:6379"
+    /// `nil`: the audit goes to standard error, and is kept as long as what reads that keeps it.
+    package var auditFile: String?
     /// Whether images of chats have a place of their own, where they can be released.
     package var chats = false
 
@@ -64,6 +66,7 @@ package struct FirstSettings {
             values["uploads.chatKeyPrefix"] = #""chats/""#
             values["release.keys"] = #"[{file: "secrets/release"}]"#
         }
+        if let auditFile { values["audit.file"] = Self.quoted(auditFile) }
         if let endpoint {
             values["aws.stsEndpoint"] = Self.quoted(endpoint)
             values["aws.s3Endpoint"] = Self.quoted(endpoint)

@@ -34,6 +34,9 @@ struct NginxCheck {
             tooLarge: await send("POST", batch, json, body: [UInt8](repeating: 0x20, count: limit + 1)),
             metrics: await send("GET", Route.metrics.rawValue),
             disguisedMetrics: await send("GET", Route.metrics.rawValue, ["X-Forwarded-For": "127.0.0.1"]),
+            health: await send("GET", Route.health.rawValue),
+            // An address for documentation (RFC 5737): it is no client's.
+            foreignHealth: await send("GET", Route.health.rawValue, ["X-Forwarded-For": "203.0.113.1"]),
             certificateEnd: visit.transport.certificateEnd.flatMap(NginxObservations.date(openSSL:)))
         return NginxFindings(answers, dependencies.settings, now: Date()).all
     }

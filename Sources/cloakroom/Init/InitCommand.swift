@@ -7,6 +7,7 @@ enum InitCommand: Command {
         "init", "write a settings file and its secrets to begin with",
         values: [
             "issuer": .text, "bucket": .text, "region": .text, "endpoint": .text, "role-arn": .text, "redis": .text,
+            "audit-file": .file,
         ],
         flags: Set(FirstSettings.Store.allCases.map(\.rawValue) + ["chats"]), operands: [.folder])
 
@@ -22,6 +23,7 @@ enum InitCommand: Command {
         settings.endpoint = options.values["endpoint"] ?? settings.endpoint
         settings.roleARN = options.values["role-arn"] ?? settings.roleARN
         settings.redis = options.values["redis"] ?? settings.redis
+        settings.auditFile = options.values["audit-file"]
         var files = NewFiles(folder: options.operands.first ?? ".")
         do throws(NewFiles.WriteError) {
             for file in settings.secrets() { try files.write(file.secret.reveal() + "\n", to: file.path, mode: 0o600) }
@@ -66,13 +68,15 @@ enum InitCommand: Command {
           --chats            images of chats lie under chats/ and can be released; the address of one then tells that it
                              is of a chat
           --redis ADDRESS    host:port, or unix: and a path
+          --audit-file PATH  where the audit lines go; without it, to standard error, and so to what reads the log
 
         FOLDER is made if it is not there; without it, the current one.
 
         Exit status: 0 written, 1 not, 2 the command line was not understood.
 
         Examples:
-          cloakroom init --issuer https://auth.example.com --bucket photos /etc/cloakroom
+          cloakroom init --issuer https://auth.example.com --bucket photos \\
+            --audit-file /var/log/cloakroom/audit.log /etc/cloakroom
           cloakroom init --seaweedfs --endpoint http://127.0.0.1:8333
         """
 }

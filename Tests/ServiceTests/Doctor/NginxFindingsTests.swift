@@ -26,6 +26,7 @@ struct NginxFindingsTests {
         var answers = NginxObservations(
             url: url, unknown: status(404), wrongMethod: status(405, notAllowed), largest: status(401),
             tooLarge: status(413), metrics: status(403), disguisedMetrics: status(403),
+            health: status(403), foreignHealth: status(403),
             certificateEnd: now.addingTimeInterval(60.5 * 86_400))
         change(&answers)
         return NginxFindings(answers, try settings(smallest()), now: now).all.lines
@@ -97,6 +98,19 @@ struct NginxFindingsTests {
                 "error: /metrics is open to clients that claim in X-Forwarded-For to be 127.0.0.1"
             ])
         #expect(try Self.wrong({ $0.metrics = Self.status(200) }, url: "http://127.0.0.1:8080") == [])
+    }
+
+    @Test(arguments: ["https://api.example", "http://127.0.0.1:8080"])
+    func `tells nginx that lets this machine choose its address`(url: String) throws {
+        #expect(
+            try Self.wrong({ $0.health = Self.status(200) }, url: url) == [
+                "warning: nginx takes the address of this machine from the X-Forwarded-For that it sends"
+            ])
+        func ignored(_ answers: inout NginxObservations) {
+            answers.health = Self.status(200)
+            answers.foreignHealth = Self.status(200)
+        }
+        #expect(try Self.wrong(ignored, url: url) == [])
     }
 
     @Test(arguments: [

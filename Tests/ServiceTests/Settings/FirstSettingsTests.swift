@@ -34,6 +34,13 @@ struct FirstSettingsTests {
         #expect(settings.lifecycle.prefixes == ["assets/"] && first.text.contains(#"    prefixes: ["assets/"],"#))
     }
 
+    @Test func `name the audit's file where one is given`() throws {
+        #expect(try load(FirstSettings(.aws)).audit.destination == .standardError)
+        var first = FirstSettings(.aws)
+        first.auditFile = "/var/log/cloakroom/audit.log"
+        #expect(try load(first).audit.destination == .file("/var/log/cloakroom/audit.log"))
+    }
+
     @Test func `have every key of the table, each once`() {
         let lines = FirstSettings(.ceph).text.split(separator: "\n").map { $0.drop { "/ ".contains($0) } }
         for row in SettingsTable.rows {
