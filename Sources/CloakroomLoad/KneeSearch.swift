@@ -16,6 +16,11 @@ package struct KneeSearch: Sendable {
         case generatorLate(Double)
         /// Runs at the same rate went on to differ.
         case unsteady(Double)
+        /// There were responses of 429: a limit of the users, or of this address, is used up, which says nothing of what the
+        /// server can do.
+        case limitsReached(Double)
+        /// A run had no request that the bar is about.
+        case notMeasured(LoadBar, Double)
     }
 
     package enum Next: Sendable, Equatable {
@@ -53,6 +58,23 @@ package struct KneeSearch: Sendable {
         next = .run(first)
         self.lowest = max(lowest, first / 1024)
         self.highest = highest
+    }
+
+    /// Takes what a run at the rate of ``next`` measured.
+    ///
+    /// - Returns: whether it kept the bars.
+    @discardableResult
+    package mutating func record(_ step: LoadStep, _ bars: [LoadBar]) -> Bool {
+        let verdicts = step.verdicts(bars)
+        let isKept = !verdicts.contains { $0.isBroken }
+        if step.all.statuses[429] != nil {
+            next = .end(.limitsReached(step.rate))
+        } else if let verdict = verdicts.first(where: { $0.value == nil }) {
+            next = .end(.notMeasured(verdict.bar, step.rate))
+        } else {
+            record(kept: isKept, isLate: step.isLate)
+        }
+        return isKept
     }
 
     /// Takes what the run showed that ``next`` asked for.
@@ -118,6 +140,12 @@ extension KneeSearch.Outcome {
         case .generatorLate(let rate):
             "none found: the generator cannot send \(rate.short)/s at their times; it is the limit, not the server"
         case .unsteady(let rate): "none found: runs at about \(rate.short)/s go on to differ; give it longer runs"
+        case .limitsReached(let rate):
+            "none found: responses at \(rate.short)/s are 429: limits are used up, which is no knee;"
+                + " give more --users and --devices, or higher limits in the settings"
+        case .notMeasured(let bar, let rate):
+            "none found: \(bar.text) is not measured at \(rate.short)/s: no such request was sent;"
+                + " give its route more weight in --mix, or longer runs"
         }
     }
 
@@ -125,7 +153,8 @@ extension KneeSearch.Outcome {
         switch self {
         case .found(let good, let bad):
             ["found": .bool(true), "good": .number(good), "bad": .number(bad), "text": .string(text)]
-        case .everyRateBroken, .noneBroken, .generatorLate, .unsteady: ["found": .bool(false), "text": .string(text)]
+        case .everyRateBroken, .noneBroken, .generatorLate, .unsteady, .limitsReached, .notMeasured:
+            ["found": .bool(false), "text": .string(text)]
         }
     }
 }

@@ -41,23 +41,35 @@ package struct LoadBar: Sendable, Equatable {
         self.text = compact
     }
 
-    /// - Returns: of a group of requests, in the limit's unit.
-    package func value(of group: LoadTally.Group, seconds: Double) -> Double {
-        switch metric {
-        case .percentile(let percent): Double(group.latency.percentile(percent))
-        case .mean: Double(group.latency.mean)
-        case .maximum: Double(group.latency.maximum)
-        case .errorShare: group.due == 0 ? 0 : Double(group.errors) / Double(group.due)
+    /// - Returns: of a group of requests, in the limit's unit; `nil` where none of them was due, or none was sent whose
+    ///   latency could be measured.
+    package func value(of group: LoadTally.Group, seconds: Double) -> Double? {
+        guard group.due > 0 else { return nil }
+        let hasLatency = group.latency.count > 0
+        return switch metric {
+        case .percentile(let percent): hasLatency ? Double(group.latency.percentile(percent)) : nil
+        case .mean: hasLatency ? Double(group.latency.mean) : nil
+        case .maximum: hasLatency ? Double(group.latency.maximum) : nil
+        case .errorShare: Double(group.errors) / Double(group.due)
         case .errorCount: Double(group.errors)
         case .throughput: Double(group.good) / seconds
         }
     }
 
-    package func isBroken(by value: Double) -> Bool { isUpper ? value > limit : value < limit }
+    /// What was not measured does not keep a bar.
+    ///
+    /// - Parameter value: ``value(of:seconds:)``.
+    package func isBroken(by value: Double?) -> Bool {
+        guard let value else { return true }
+        return isUpper ? value > limit : value < limit
+    }
 
     /// A value in words.
-    package func words(_ value: Double) -> String {
-        switch metric {
+    ///
+    /// - Parameter value: ``value(of:seconds:)``.
+    package func words(_ value: Double?) -> String {
+        guard let value else { return "not measured" }
+        return switch metric {
         case .percentile, .mean, .maximum: UInt64(value).durationText
         case .errorShare: "\((value * 100).fixed(3)) %"
         case .errorCount: value.fixed(0)
@@ -94,7 +106,8 @@ package struct LoadVerdict: Sendable, Equatable {
     package let bar: LoadBar
     /// Of the step, in requests per second.
     package let rate: Double
-    package let value: Double
+    /// ``LoadBar/value(of:seconds:)``
+    package let value: Double?
 
     package var isBroken: Bool { bar.isBroken(by: value) }
 }

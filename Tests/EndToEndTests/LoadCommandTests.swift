@@ -83,6 +83,40 @@ extension EndToEnd {
             }
         }
 
+        /// A bar whose route had no request, and a report that cannot be written.
+        @Test func `says what was not measured, and looks at its files before a request is sent`() throws {
+            try Stack.run("load-unmeasured") { stack in
+                let words = ["--mix", "health=999999,ready=1", "--rate", "50", "--duration", "1s", "--warm-up", "0s"]
+                let report = try load(
+                    words + ["--fail-if", "ready:p99>9s,ready:errors>0%", "unix:\(stack.socket())"],
+                    file: "\(stack.folder)/load.json")
+                #expect(report.status == 1 || report.status == 3, "\(report.text)")
+                #expect(report.text.contains("ready:p99>9s  broken: not measured at 50/s"))
+                #expect(report.text.contains("ready:errors>0%  broken: not measured at 50/s"))
+                let nowhere = try load(words + ["unix:\(stack.socket())"], file: "/nonexistent/load.json")
+                #expect(nowhere.status == 2 && !nowhere.text.contains("offered"), "\(nowhere.text)")
+                let full = try load(
+                    words + ["--html", "/dev/full", "unix:\(stack.socket())"], file: "\(stack.folder)/full.json")
+                #expect(full.status == 3)
+                #expect(full.text.contains("/dev/full could not be written: No space left on device"))
+            }
+        }
+
+        @Test func `a search for the knee ends where the users' limits are used up`() throws {
+            try Stack.run("load-limits", .init(s3: true) { $0["limits.vend.requests"] = 1 }) { stack in
+                try stack.waitUntilReady()
+                let report = try load(
+                    [
+                        "--settings", stack.settingsFile, "--find-knee", "--rate", "50", "--duration", "1s",
+                        "--warm-up", "0s", "--users", "2", "--fail-if", "errors>50%", "unix:\(stack.socket())",
+                    ], file: "\(stack.folder)/load.json")
+                #expect(report.status == 1, "\(report.text)")
+                let knee = report.values["knee"] as? [String: Any] ?? [:]
+                #expect(knee["found"] as? Bool == false)
+                #expect((knee["text"] as? String)?.contains("are 429: limits are used up, which is no knee") == true)
+            }
+        }
+
         @Test func `a search for the knee tries lower rates where the first breaks a bar, and says that none keeps it`()
             throws
         {

@@ -60,6 +60,47 @@ struct KneeSearchTests {
         #expect(search.next == .end(.generatorLate(800)))
     }
 
+    /// A run of ten seconds against a server that takes 1 ms for each request.
+    private func step(_ rate: Double, _ mix: RequestMix, outcome: @escaping (Int) -> LoadOutcome) -> LoadStep {
+        let clock = VirtualClock()
+        let schedule = LoadSchedule([.steady(rate, seconds: 10)])
+        let server = VirtualServer(clock, outcome: outcome) { _, _ in .milliseconds(1) }
+        let loop = OpenLoop(schedule, mix, target: server, clock: clock, maximumOpen: 100_000)
+        loop.begin {}
+        clock.runOut()
+        return loop.tally.steps(schedule, mix)[0]
+    }
+
+    @Test func `responses of 429 end a search: limits that are used up are no knee`() throws {
+        var search = KneeSearch(from: 100, highest: 100_000)
+        let mix = RequestMix([.init(.vend, weight: 1)])
+        let first = search.record(step(100, mix) { _ in .response(status: 200) }, bars)
+        #expect(first && search.next == .run(200))
+        // One of two thousand, which keeps the bars.
+        let second = search.record(step(200, mix) { .response(status: $0 == 1000 ? 429 : 200) }, bars)
+        #expect(second && search.next == .end(.limitsReached(200)))
+        let text = KneeSearch.Outcome.limitsReached(200).text
+        #expect(
+            text == "none found: responses at 200/s are 429: limits are used up, which is no knee;"
+                + " give more --users and --devices, or higher limits in the settings")
+        search = KneeSearch(from: 100, highest: 100_000)
+        let third = search.record(step(100, mix) { _ in .response(status: 429) }, bars)
+        #expect(!third && search.next == .end(.limitsReached(100)))
+    }
+
+    @Test func `a search ends where a bar is about a route that no request was sent to`() throws {
+        var search = KneeSearch(from: 100, highest: 100_000)
+        let bar = try #require(LoadBar("renew:p99>1s"))
+        // One request of one of the two routes, whichever it is.
+        let mix = RequestMix([.init(.vend, weight: 1), .init(.renew, weight: 1)])
+        let lone = step(0.1, mix) { _ in .response(status: 200) }
+        let vend = try #require(LoadBar("vend:p99>1s"))
+        let isKept = search.record(lone, [vend, bar])
+        let missing = lone.parts[0].group.due == 0 ? vend : bar
+        #expect(!isKept && search.next == .end(.notMeasured(missing, 0.1)))
+        #expect(KneeSearch.Outcome.notMeasured(bar, 0.1).text.contains("renew:p99>1s is not measured at 0.10/s"))
+    }
+
     @Test func `one late run is repeated`() {
         var search = KneeSearch(from: 100, highest: 100_000)
         search.record(kept: false, isLate: true)

@@ -31,6 +31,26 @@ struct LoadBarTests {
         #expect(LoadBar(text) == nil)
     }
 
+    @Test(arguments: [
+        "p99>1us", "p99>10s", "mean>1s", "max>1s", "errors>0%", "errors>0", "throughput<1", "throughput>1",
+        "renew:p50>1s",
+    ])
+    func `without a request a bar is not measured, which breaks it`(text: String) throws {
+        let bar = try #require(LoadBar(text))
+        let value = bar.value(of: LoadTally.Group(), seconds: 10)
+        #expect(value == nil && bar.isBroken(by: value))
+        #expect(bar.words(value) == "not measured")
+    }
+
+    @Test func `requests that were not sent have errors, and no latency`() throws {
+        var group = LoadTally.Group()
+        group.due = 10
+        group.errors = 10
+        #expect(try #require(LoadBar("p99>1s")).value(of: group, seconds: 1) == nil)
+        #expect(try #require(LoadBar("errors>50%")).value(of: group, seconds: 1) == 1)
+        #expect(try #require(LoadBar("throughput<1")).value(of: group, seconds: 1) == 0)
+    }
+
     @Test func `a value at the limit is no failure, one beyond it is`() throws {
         var group = LoadTally.Group()
         group.due = 1000

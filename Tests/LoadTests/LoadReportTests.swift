@@ -48,6 +48,7 @@ struct LoadReportTests {
         #expect(report(bars: ["p99>10ms"], knee: .found(good: 1, bad: 2)).result == .met)
         #expect(report(knee: .generatorLate(10)).result == .doubtful)
         #expect(report(knee: .everyRateBroken(10)).result == .failed)
+        #expect(report(knee: .limitsReached(10)).result == .failed)
     }
 
     @Test func `the text has a line for each step, route, bar and worker`() {
@@ -64,6 +65,20 @@ struct LoadReportTests {
         #expect(!text.contains("numbers not valid"))
         #expect(
             report(lateness: .milliseconds(30)).text.contains("numbers not valid: at 100/s: the generator was late"))
+    }
+
+    @Test func `a bar of a route that had no request is not measured, and broken`() throws {
+        // One request, of one of the two routes.
+        let report = report(bars: ["vend:p99>10s", "renew:p99>10s"], rates: [0.2])
+        #expect(report.result == .broken)
+        #expect(report.verdicts.count { $0.value == nil } == 1)
+        #expect(report.text.contains("p99>10s  broken: not measured at 0.20/s"))
+        #expect(report.text.contains("p99>10s  met: "))
+        #expect(report.html.contains("<td>not measured</td><td>broken</td>"))
+        let json = try #require(try JSON(parsing: Array(report.json.indented.utf8)).object)
+        let bars = try #require(json["bars"]?.array)
+        #expect(Set(bars.map { $0.object?["broken"]?.bool }) == [true, false])
+        #expect(bars.contains { $0.object?["value"]?.string == "not measured" })
     }
 
     @Test func `the JSON can be read, and has the numbers`() throws {

@@ -48,7 +48,8 @@ def _load(given, more, plan):
     return queueing.Load(
         rate=value["at"], workers=int(value.get("workers", plan["workers"])), cached=plan.given["cached"],
         cores=int(plan.given["cores"]), quota=value["quota"], generator=value["generator"], sts_ms=value["sts_ms"],
-        even="even" in given, seed=int(value["seed"]))
+        even="even" in given, seed=int(value["seed"]), roles=int(plan.given.get("roles", inputs.MAXIMUM_ROLES)),
+        sts_quota=plan.given["sts_quota"])
 
 
 def _progress(second):

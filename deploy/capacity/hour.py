@@ -94,13 +94,13 @@ class Hour:
         self.vends = self.served = self.refused = self.throttled = 0
         self.queues = [Queue("work of the busiest worker", "ms"), Queue("work of Redis", "ms"),
                        Queue("requests that wait for STS", "requests"), Queue("clients that will come again", "clients"),
-                       Queue("copies that wait for S3", "copies")]
+                       Queue("copies and uploads that wait for S3", "writes")]
         self.events = [
             (_PEAK[0], f"{_PEAK[2]} times as many vends for {_PEAK[1]} s"),
             (_FAILOVER[0], f"a primary of Redis is lost: {_FAILOVER[1]:g} s without"),
             (_THROTTLING[0], f"STS takes {_THROTTLING[2]:.0%} of its quota for {_THROTTLING[1]} s"),
             (_EXPIRY[0], f"{self.rate * _EXPIRY[1]:,.0f} credentials end in one second"),
-            (_SLOW_DOWN[0], f"S3 takes {_SLOW_DOWN[2]:.0%} of its copies for {_SLOW_DOWN[1]} s")]
+            (_SLOW_DOWN[0], f"S3 takes {_SLOW_DOWN[2]:.0%} of its writes for {_SLOW_DOWN[1]} s")]
         self._run()
 
     @property
@@ -123,12 +123,12 @@ class Hour:
         self._roles = [_STS(self._given["sts_quota"]) for _ in range(self._plan.roles)]
         self._later = []            # (time, number, what, attempt): calls of STS to repeat, and clients to come again
         self._number = self._waiting = self._coming = 0
-        copies = 0.0
+        writes = 0.0
         for second in range(SECONDS):
             self._second(second)
-            copies = self._copies(second, copies)
+            writes = self._writes(second, writes)
             end = second + 1
-            lengths = (*(1000 * each for each in self._deepest), self._waiting, self._coming, copies)
+            lengths = (*(1000 * each for each in self._deepest), self._waiting, self._coming, writes)
             for queue, length in zip(self.queues, lengths):
                 queue.course.append((end, length))
             self._progress(end)
@@ -207,10 +207,10 @@ class Hour:
         servers[place] = max(now, servers[place]) + seconds / self._free[kind]
         self._deepest[kind] = max(self._deepest[kind], servers[place] - now)
 
-    def _copies(self, second, waiting):
+    def _writes(self, second, waiting):
         slow = _SLOW_DOWN[0] <= second < _SLOW_DOWN[0] + _SLOW_DOWN[1]
         prefixes = self._given.get("prefixes", self._plan["prefixes"])
-        return max(0.0, waiting + self._poisson(self._plan["copies_peak"])
+        return max(0.0, waiting + self._poisson(self._plan["s3_writes_peak"])
                    - self._given["s3_writes"] * prefixes * (_SLOW_DOWN[2] if slow else 1))
 
     def _poisson(self, mean):

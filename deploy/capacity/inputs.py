@@ -8,6 +8,10 @@ import re
 
 SHIPPED_COSTS = pathlib.Path(__file__).resolve().parent / "costs.json"
 MAXIMUM_ROLES = 16      # of vending.roles, the one of vending.roleARN among them
+# upload and uploadBytes, renew and renewKeys: each of the device, and of the user with all devices
+WINDOWS_OF_A_REQUEST = 4
+# Of one entry of a stream: MEMORY USAGE of the whole stream, divided by its entries. An event names the keys of a renewal.
+STREAM_BYTES = {"audit_line": 600, "event": 240, "event_key": 65}
 
 
 class WrongInput(Exception):
@@ -61,8 +65,12 @@ OPTIONS = [
     Option("busy", 0.6, "share", 0.05, 0.95, "how busy a core may be at peak"),
     Option("sts_quota", 600, "/s", 1, 10e6,
            "STS, of one account in one Region: IAM User Guide, IAM and AWS STS quotas"),
-    Option("s3_writes", 3500, "/s", 1, 10e6, "S3, of one prefix: S3 User Guide, Optimizing performance"),
-    Option("redis_gb", 12, "GB", 0.1, 10_000, "memory of one Redis server"),
+    Option("s3_writes", 3500, "/s", 1, 10e6,
+           "S3, PUT and COPY together, of one prefix: S3 User Guide, Optimizing performance"),
+    Option("redis_gb", 12, "GB", 0.1, 10_000, "maxmemory of one Redis server"),
+    Option("redis_full", 0.8, "share", 0.05, 1, "how much of it may be in use; the doctor warns from 80 % on"),
+    Option("audit_stream", 0, "lines", 0, 1e9, "audit.streamMaximumLength, with audit.stream", whole=True),
+    Option("event_stream", 0, "events", 0, 10e6, "events.streamMaximumLength, with events.stream", whole=True),
     Option("copy_price", 0.005, "$/1,000", 0, 100, "S3 pricing, COPY requests, us-east-1"),
     Option("put_price", 0.005, "$/1,000", 0, 100, "S3 pricing, PUT requests, us-east-1"),
     Option("host_price", 0.145, "$/hour", 0, 1000, "EC2 on demand, c7g.xlarge, us-east-1"),
@@ -101,6 +109,11 @@ def plain(value):
     digits = max(0, 3 - math.floor(math.log10(abs(value))) - 1)
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if digits else text
+
+
+def exact(value):
+    """A number as it was given, such as a price of 0.2142."""
+    return f"{value:,.15g}"
 
 
 def read(given, options=OPTIONS):
@@ -217,6 +230,11 @@ class Costs:
         for name, value in self.memory.items():
             found.append(Input(f"Redis: {name}", value, "bytes/key", "measured", source))
         found.append(Input("Redis: keys of limits that a vend leaves", self.limit_keys, "", "measured", source))
+        found.append(Input("Redis: keys of limits that an upload or a renewal leaves", WINDOWS_OF_A_REQUEST, "", "measured",
+                           "KEYS of Redis 7.0 after requests of one user each"))
+        for name, value in STREAM_BYTES.items():
+            found.append(Input(f"Redis: {name.replace('_', ' ')} of a stream", value, "bytes", "measured",
+                               "MEMORY USAGE of Redis 7.0"))
         return found
 
 

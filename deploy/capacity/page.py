@@ -33,7 +33,7 @@ def page(plan, hour=None, curve=None):
 
 
 def _verdict(plan):
-    lines = [f'<p class="hit">{escape(each.title)}: {plain(each.used)} of {plain(each.allowed)}/s. '
+    lines = [f'<p class="hit">{escape(each.title)}: {plain(each.used)} of {plain(each.allowed)}{each.unit}. '
              f"{escape(each.way_out)}.</p>" for each in plan.hit]
     return lines or [f"<p>{plain(plan['workers'])} worker(s) on {plain(plan['hosts'])} hosts, "
                      f"{plain(plan['redis_primaries'])} Redis with a replica, {plan.roles} role(s), "
@@ -41,7 +41,7 @@ def _verdict(plan):
 
 
 def _limits(plan):
-    return plots.bars("Limits of AWS at peak", [(each.title, [("used", 100 * each.share)]) for each in plan.limits], "%",
+    return plots.bars("Limits at peak", [(each.title, [("used", 100 * each.share)]) for each in plan.limits], "%",
                       (100, "all of it"))
 
 
@@ -64,7 +64,8 @@ def _cpu(plan):
 
 def _memory(plan):
     parts = [(title, plan[f"redis_{name}"]) for title, name in
-             (("users' records", "records"), ("windows of limits", "limits"), ("shared credentials", "credentials"))]
+             (("users' records", "records"), ("windows of limits", "limits"), ("shared credentials", "credentials"),
+              ("audit lines", "audit_stream"), ("events", "event_stream"))]
     return plots.bars("Memory of Redis", [("in all", parts)], "GB")
 
 
@@ -98,6 +99,6 @@ def _quantities(plan):
 
 def _inputs(plan):
     rows = "".join(f'<tr><td class="{each.origin}">{each.origin}</td><td>{escape(each.name)}</td><td class="number">'
-                   f"{escape(text.amount(each.value, each.unit))}</td><td>{escape(each.source)}</td></tr>"
+                   f"{escape(text.input_amount(each))}</td><td>{escape(each.source)}</td></tr>"
                    for each in plan.all_inputs())
     return f"<table>{rows}</table>"

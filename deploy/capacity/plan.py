@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from inputs import MAXIMUM_ROLES, plain
+from inputs import MAXIMUM_ROLES, STREAM_BYTES, WINDOWS_OF_A_REQUEST, exact, plain
 
 _DAY = 86_400
 _SPARE_HOSTS = 1        # one may be lost, or be upgraded
@@ -24,7 +24,7 @@ class Quantity:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """Something that AWS does not exceed, and how much of it is used at peak."""
+    """What AWS, or one Redis server, does not exceed, and how much of it is used at peak."""
 
     name: str
     title: str
@@ -32,6 +32,7 @@ class Limit:
     allowed: float
     way_out: str
     is_hit: bool
+    unit: str = "/s"
 
     @property
     def share(self):
@@ -129,34 +130,65 @@ class Plan:
                   " + ".join(f"{plain(rate)} × {plain(cost.commands)}" for _, rate, cost in self.parts))
         records = self._add("redis_records", "Redis, users' records", g["users"] * costs.memory["record"] / 1e9, "GB",
                             f"{plain(g['users'])} users × {plain(costs.memory['record'])} bytes")
-        hour = self["vends_peak"] * 3600
-        limits = self._add(
-            "redis_limits", "Redis, windows of limits", hour * costs.limit_keys * costs.memory["limit"] / 1e9, "GB",
-            f"{plain(hour)} vends of the busiest hour × {plain(costs.limit_keys)} keys × "
-            f"{plain(costs.memory['limit'])} bytes")
+        limits = self._windows()
         held = self._add(
             "redis_credentials", "Redis, shared credentials",
             g["shared_cache"] * self["vends_peak"] * g["lifetime"] * costs.memory["credential"] / 1e9, "GB",
             f"{plain(self['vends_peak'])}/s × {plain(g['lifetime'])} s × {plain(costs.memory['credential'])} bytes"
             if g["shared_cache"] else "off: --shared-cache 1 turns it on")
-        memory = self._add("redis_memory", "Redis, in all", records + limits + held, "GB",
-                           "records + windows + credentials")
-        by_memory = math.ceil(memory / g["redis_gb"] - 1e-9)
+        streams = self._streams()
+        memory = self._add("redis_memory", "Redis, in all", records + limits + held + streams, "GB",
+                           "records + windows + credentials + streams")
+        by_memory = math.ceil(memory / g["redis_full"] / g["redis_gb"] - 1e-9)
         by_cpu = math.ceil(self["redis_cores"] / g["busy"] - 1e-9)
         self._add("redis_primaries", "Redis primaries", max(1, by_memory, by_cpu), "",
-                  f"the greater of ⌈{plain(memory)} ÷ {plain(g['redis_gb'])} GB⌉ and "
+                  f"the greater of ⌈{plain(memory)} ÷ {plain(g['redis_full'])} full ÷ {plain(g['redis_gb'])} GB⌉ and "
                   f"⌈{plain(self['redis_cores'])} ÷ {plain(g['busy'])} busy⌉")
+
+    def _windows(self):
+        """Windows of an hour: of each user, with one device, those of a kind once, however many requests there are."""
+        g, costs = self.given, self.costs
+        kinds = [("vends", self["vends_peak"], costs.limit_keys), ("uploads", self["uploads_peak"], WINDOWS_OF_A_REQUEST),
+                 ("renewals", self["renewals_peak"], WINDOWS_OF_A_REQUEST)]
+        begun = [(name, min(rate * 3600, g["users"]), keys) for name, rate, keys in kinds]
+        formula = " + ".join(f"{plain(number)} {name} × {plain(keys)}" for name, number, keys in begun)
+        return self._add(
+            "redis_limits", "Redis, windows of limits",
+            sum(number * keys for _, number, keys in begun) * costs.memory["limit"] / 1e9, "GB",
+            f"({formula} keys) × {plain(costs.memory['limit'])} bytes; of the busiest hour, of each kind at most one a user")
+
+    def _streams(self):
+        """Each is one key, and so on one primary however many there are."""
+        g, size = self.given, STREAM_BYTES
+        of_event = size["event"] + g["batch"] * size["event_key"]
+        parts = []
+        for name, title, number, each, formula, way_out in (
+                ("audit", "audit lines", g["audit_stream"], size["audit_line"], f"{size['audit_line']} bytes",
+                 "lower audit.streamMaximumLength, or give audit.file instead"),
+                ("event", "events", g["event_stream"], of_event,
+                 f"({size['event']} + {plain(g['batch'])} keys × {size['event_key']}) bytes",
+                 "lower events.streamMaximumLength")):
+            parts.append(self._add(
+                f"redis_{name}_stream", f"Redis, stream of {title}", number * each / 1e9, "GB",
+                f"{plain(number)} × {formula}" if number else f"off: --{name}-stream N turns it on"))
+            allowed = g["redis_full"] * g["redis_gb"]
+            if number:
+                self.limits.append(Limit(f"{name}_stream", f"stream of {title}, in one Redis server", parts[-1], allowed, way_out,
+                                         parts[-1] > allowed * (1 + 1e-9), " GB"))
+        return sum(parts)
 
     def _s3(self):
         g = self.given
-        needed = max(1, math.ceil(self["copies_peak"] / g["s3_writes"] - 1e-9))
+        writes = self._add("s3_writes_peak", "S3 writes of assets, at peak", self["copies_peak"] + self["uploads_peak"], "/s",
+                           f"{plain(self['copies_peak'])} copies + {plain(self['uploads_peak'])} uploads")
+        needed = max(1, math.ceil(writes / g["s3_writes"] - 1e-9))
         self._add("prefixes", "S3 prefixes needed", needed, "",
-                  f"⌈{plain(self['copies_peak'])} ÷ {plain(g['s3_writes'])}⌉; S3 splits a prefix with random names by itself")
+                  f"⌈{plain(writes)} ÷ {plain(g['s3_writes'])}⌉; S3 splits a prefix with random names by itself")
         available = g.get("prefixes", needed)
         self.limits.append(Limit(
-            "s3", f"S3 copies, with {plain(available)} prefix{'es' if available > 1 else ''}", self["copies_peak"],
+            "s3", f"S3 writes, with {plain(available)} prefix{'es' if available > 1 else ''}", writes,
             available * g["s3_writes"], f"spread assets over {needed} prefixes, or let S3 split the one before users come",
-            self["copies_peak"] > available * g["s3_writes"] * (1 + 1e-9)))
+            writes > available * g["s3_writes"] * (1 + 1e-9)))
 
     def _hosts(self):
         g = self.given
@@ -177,13 +209,13 @@ class Plan:
         copies, uploads = self["copies"] * _DAY, self["uploads"] * _DAY
         parts = [
             self._add("dollars_copies", "S3, renewals", copies / 1000 * g["copy_price"], "$/day",
-                      f"{plain(copies)} copies × {plain(g['copy_price'])} $ ÷ 1,000"),
+                      f"{plain(copies)} copies × {exact(g['copy_price'])} $ ÷ 1,000"),
             self._add("dollars_uploads", "S3, uploads", uploads / 1000 * g["put_price"], "$/day",
-                      f"{plain(uploads)} uploads × {plain(g['put_price'])} $ ÷ 1,000"),
+                      f"{plain(uploads)} uploads × {exact(g['put_price'])} $ ÷ 1,000"),
             self._add("dollars_hosts", "hosts", self["hosts"] * 24 * g["host_price"], "$/day",
-                      f"{plain(self['hosts'])} × 24 h × {plain(g['host_price'])} $"),
+                      f"{plain(self['hosts'])} × 24 h × {exact(g['host_price'])} $"),
             self._add("dollars_redis", "Redis", self["redis_hosts"] * 24 * g["redis_price"], "$/day",
-                      f"{plain(self['redis_hosts'])} × 24 h × {plain(g['redis_price'])} $"),
+                      f"{plain(self['redis_hosts'])} × 24 h × {exact(g['redis_price'])} $"),
         ]
         self._add("dollars", "in all; STS costs nothing; storage and traffic come besides", sum(parts), "$/day",
                   "copies + uploads + hosts + Redis")

@@ -29,6 +29,8 @@ class Load:
     sts_ms: float
     even: bool              # arrivals at even distances, as of a metronome; else at random (Poisson)
     seed: int
+    roles: int = 1
+    sts_quota: float = math.inf     # calls a second, of each role
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Prediction:
     p99: float | None
     cpu: dict               # cores, by role
     redis_commands: float   # a second
+    sts_calls: float        # a second
     knee: float
     knee_reason: str
 
@@ -50,7 +53,7 @@ class Prediction:
     def rows(self):
         times = [] if self.is_past_knee else [("p50", self.p50 / 1000, "ms"), ("p99", self.p99 / 1000, "ms")]
         return [*times, *((f"CPU, {role}", value, "cores") for role, value in self.cpu.items()),
-                ("Redis commands", self.redis_commands, "/s"), ("knee", self.knee, "/s")]
+                ("Redis commands", self.redis_commands, "/s"), ("STS calls", self.sts_calls, "/s"), ("knee", self.knee, "/s")]
 
     def as_json(self):
         return dataclasses.asdict(self) | {"past_knee": self.is_past_knee}
@@ -67,6 +70,10 @@ def predicted(load, costs):
               (load.cores * 1e6 / sum(cpu.values()), f"{load.cores} core(s) for all processes")]
     if load.generator:
         bounds.append((1e6 / load.generator, "the generator, which has one thread"))
+    if load.cached < 1:
+        # Only what is not cached makes a call.
+        bounds.append((load.roles * load.sts_quota / (1 - load.cached),
+                       f"STS, with {load.roles} role(s) of {load.sts_quota:,.0f} calls/s,"))
     knee, reason = min(bounds)
     found = None
     cpu = {role: load.rate * each / 1e6 for role, each in cpu.items()}
@@ -77,7 +84,7 @@ def predicted(load, costs):
     return Prediction(
         rate=load.rate, workers=load.workers, cached=load.cached,
         p50=found and found[len(found) // 2], p99=found and found[len(found) * 99 // 100], cpu=cpu,
-        redis_commands=load.rate * cost.commands, knee=knee,
+        redis_commands=load.rate * cost.commands, sts_calls=load.rate * (1 - load.cached), knee=knee,
         knee_reason=f"{reason} can do {knee:,.0f} requests/s")
 
 

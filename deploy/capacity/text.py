@@ -1,13 +1,14 @@
 """A plan and its predictions as text for a terminal."""
 
-from inputs import plain
+from inputs import exact, plain
 
 _GROUPS = [
     ("Requests", ("vends", "vends_peak", "uploads", "uploads_peak", "copies", "copies_peak", "renewals_peak", "requests_peak")),
     ("STS", ("sts_peak", "roles")),
     ("CPU at peak", ("worker_vends", "worker_uploads", "worker_renewals", "worker_cores", "nginx_cores", "redis_cores")),
-    ("Redis", ("redis_operations", "redis_records", "redis_limits", "redis_credentials", "redis_memory", "redis_primaries")),
-    ("S3", ("prefixes",)),
+    ("Redis", ("redis_operations", "redis_records", "redis_limits", "redis_credentials", "redis_audit_stream",
+               "redis_event_stream", "redis_memory", "redis_primaries")),
+    ("S3", ("s3_writes_peak", "prefixes")),
     ("Machines", ("workers", "hosts", "redis_hosts")),
     ("Money", ("dollars_copies", "dollars_uploads", "dollars_hosts", "dollars_redis", "dollars")),
 ]
@@ -20,10 +21,15 @@ def groups(plan):
 
 
 def amount(value, unit):
-    """With its unit; dollars stand before."""
+    """A result with its unit; dollars to the cent."""
     if unit.startswith("$"):
         return f"{value:,.2f} {unit}"
     return f"{plain(value)} {unit}".rstrip()
+
+
+def input_amount(each):
+    """An input with its unit, not rounded: a price may be a part of a cent."""
+    return f"{exact(each.value)} {each.unit}".rstrip()
 
 
 def plan_text(plan):
@@ -34,7 +40,7 @@ def plan_text(plan):
         lines += [""]
     lines += ["Limits at peak"]
     for each in plan.limits:
-        lines += [f"  {each.title:<52} {plain(each.used):>9} of {plain(each.allowed)}/s, {each.share:.0%}"]
+        lines += [f"  {each.title:<52} {plain(each.used):>9} of {plain(each.allowed)}{each.unit}, {each.share:.0%}"]
         if each.is_hit:
             lines += [f"  HIT: {each.way_out}"]
         elif each.name == "sts" and plan.roles > 1:
@@ -42,7 +48,7 @@ def plan_text(plan):
     lines += ["", "Made of"]
     for each in plan.all_inputs():
         source = f"   {each.source}" if each.source else ""
-        lines += [f"  [{each.origin}] {each.name} = {amount(each.value, each.unit)}{source}"]
+        lines += [f"  [{each.origin}] {each.name} = {input_amount(each)}{source}"]
     return "\n".join(lines)
 
 

@@ -5,12 +5,6 @@ import CloakroomLoop
 import Glibc
 import Synchronization
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// `cloakroom load`
 enum LoadCommand: Command {
     static let syntax = CommandSyntax(
@@ -34,8 +28,20 @@ enum LoadCommand: Command {
         let requests = LoadRequests(
             load.mix, origin: load.origin, tokens: tokens, keys: try keys(options), keysPerRequest: load.keysPerRequest)
         try allowConnections(load.connections)
+        let files = try ReportFiles(options)
         let report = try measure(load, requests, tokens: tokens.count, workers: workers)
-        return try print(report, options)
+        return print(report, options, files)
+    }
+
+    /// Where the report goes besides standard output.
+    private struct ReportFiles {
+        let json: ReportFile?
+        let html: ReportFile?
+
+        init(_ options: Options) throws(EarlyExit) {
+            json = if let path = options.values["json"], path != "-" { try ReportFile(path: path) } else { nil }
+            html = if let path = options.values["html"] { try ReportFile(path: path) } else { nil }
+        }
     }
 
     /// SIGINT and SIGTERM end it early; the report is of what was done.
@@ -58,25 +64,15 @@ enum LoadCommand: Command {
         return measured
     }
 
-    private static func print(_ report: LoadReport, _ options: Options) throws(EarlyExit) -> ExitStatus {
-        let json = report.json.indented + "\n"
-        if options.values["json"] == "-" {
-            Output.print(String(json.dropLast()))
-        } else {
-            Output.print(report.text)
-            if let path = options.values["json"] { try write(json, to: path) }
-        }
-        if let path = options.values["html"] { try write(report.html, to: path) }
+    private static func print(_ report: LoadReport, _ options: Options, _ files: ReportFiles) -> ExitStatus {
+        let json = report.json.indented
+        Output.print(options.values["json"] == "-" ? json : report.text)
+        let written = [files.json?.write(json + "\n"), files.html?.write(report.html)]
+        guard !written.contains(false) else { return .unfinished }
         switch report.result {
         case .met: return .success
         case .broken, .failed: return .failure
         case .doubtful, .stopped: return .unfinished
-        }
-    }
-
-    private static func write(_ text: String, to path: String) throws(EarlyExit) {
-        do { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) } catch {
-            throw .failure("\(path) cannot be written")
         }
     }
 
@@ -171,26 +167,28 @@ enum LoadCommand: Command {
               --keys-per-request N  1…100; 1
 
             Results:
-              --fail-if BAR         fails where a step has more (or less) than BAR says; may be given several times, or with
-                                    commas: p50>9ms, p99.9>1s, max>2s, mean>5ms, errors>0.1%, errors>10, throughput<900,
-                                    and for one route renew:p99>80ms
+              --fail-if BAR         fails where a step has more (or less) than BAR says, or where a step has no request that
+                                    it is about; may be given several times, or with commas: p50>9ms, p99.9>1s, max>2s,
+                                    mean>5ms, errors>0.1%, errors>10, throughput<900, and for one route renew:p99>80ms
               --find-knee           doubles the rate until a bar is broken, then looks between for the highest that keeps
                                     the bars, until it was shown three times; without --fail-if the bars are p99>100ms and
-                                    errors>0.1%, and a run takes 10s
+                                    errors>0.1%, and a run takes 10s; ends at the first 429, which is a limit and no knee
               --json FILE           writes the report for programs; - for standard output
               --html FILE           writes it as one page with plots, which needs no network
               --listen ADDRESS      where workers of this machine listen, as given to serve: their CPU and memory are shown
               --workers N           how many there are, for a %d in the address; 1
 
-            Exit status: 0 done, and all bars are met. 1 a bar was broken, there was no response at all, or no knee. 2 the command line
-            was not understood. 3 the numbers are not valid, since the generator was late, or the run was stopped.
+            Exit status: 0 done, and all bars are met. 1 a bar was broken or not measured, there was no response at all, or no knee.
+            2 the command line was not understood, or a file of --json or --html cannot be written. 3 the numbers are not valid,
+            since the generator was late, the run was stopped, or the report could not be written.
 
             Examples:
               cloakroom load --settings cloakroom.json5 --rate 100 http://localhost:8080
               cloakroom load --settings cloakroom.json5 --mix vend=70,renew=20,upload=10 --users 1000 --rate 100,200,400 \\
                 --ramp 10s --duration 1m --fail-if 'p99>50ms' --fail-if 'errors>0.1%' --json load.json \\
                 --yes-load api.example.com https://api.example.com
-              cloakroom load --settings cloakroom.json5 --find-knee --rate 200 --fail-if 'p99>20ms' http://localhost:8080
+              cloakroom load --settings cloakroom.json5 --find-knee --rate 200 --users 1000 --devices 4 --warm-up 5s \\
+                --fail-if 'p99>20ms' http://localhost:8080
               cloakroom load --mix health --rate 2000 unix:/run/cloakroom/worker-1.sock
             """
 }

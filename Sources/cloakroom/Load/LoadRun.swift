@@ -90,8 +90,7 @@ final class LoadRun {
                 let before = steps.count
                 await run(options.schedule(at: rate), target)
                 guard !isStopped, steps.count > before, let step = steps.last else { continue }
-                let isKept = !step.verdicts(options.bars).contains { $0.isBroken }
-                search.record(kept: isKept, isLate: step.isLate)
+                let isKept = search.record(step, options.bars)
                 progress.clear()
                 let p99 = step.all.latency.percentile(99).durationText
                 Output.note(
