@@ -98,6 +98,28 @@ static inline long cloakroom_tls_outcome(SSL *session, int moved) {
     int reason = SSL_get_error(session, moved);
     return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE ? 0 : -1;
 }
+// Why the last of the calls below failed, in OpenSSL's own words, and what kind of failure it is, as RedisTLSFailure.Cause counts
+// them; NULL where TLS was not at fault: the socket was, or the peer is gone. To be called right after it, on the same thread.
+static inline const char *cloakroom_tls_failure(SSL *session, int *cause) {
+    unsigned long error = ERR_peek_error();
+    int library = ERR_GET_LIB(error), reason = ERR_GET_REASON(error);
+    if (error == 0 || library == ERR_LIB_SYS) return NULL;
+    if (library == ERR_LIB_SSL && reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return NULL;
+    long verified = SSL_get_verify_result(session);
+    if (verified != X509_V_OK) {
+        *cause = verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH ? 4 : 3;
+        return X509_verify_cert_error_string(verified);
+    }
+    if (library == ERR_LIB_SSL && reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED)
+        *cause = 1;
+    else if (library == ERR_LIB_SSL && reason == SSL_R_WRONG_VERSION_NUMBER)
+        *cause = 2;
+    return ERR_reason_error_string(error);
+}
+// Whether the handshake has begun and is not done: the peer has the first of it, or the system has.
+static inline int cloakroom_tls_is_in_handshake(SSL *session) {
+    return !SSL_is_init_finished(session) && BIO_number_written(SSL_get_wbio(session)) > 0;
+}
 static inline long cloakroom_tls_write(SSL *session, const void *bytes, size_t count) {
     ERR_clear_error();
     return cloakroom_tls_outcome(session, SSL_write(session, bytes, count > INT_MAX ? INT_MAX : (int)count));

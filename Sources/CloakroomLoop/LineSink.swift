@@ -1,10 +1,18 @@
 import CloakroomCLinux
 
 /// Whole lines to a file or to standard error, many in one call; never blocks.
+///
+/// A file that was moved or removed, as a rotation does, is left for the one at its path a minute later: a worker that is being
+/// replaced meanwhile ends in the former one, and no other goes on writing what no path leads to.
 @LoopActor
 package final class LineSink {
-    private let descriptor: Descriptor
+    private var descriptor: Descriptor
+    private let path: String?
     private let isSocket: Bool
+    private let followsAfter: Duration
+    /// In ``Monotonic`` nanoseconds: when to look at the path again, and since when it leads elsewhere.
+    private var looksAt: UInt64 = 0
+    private var leftSince: UInt64?
     private var bytes: [UInt8] = []
     private var isScheduled = false
     private var lines = 0
@@ -13,15 +21,54 @@ package final class LineSink {
     /// Told at the end of the turn how many lines were not taken whole.
     package var onLoss: (@LoopActor (Int) -> Void)?
 
-    /// - Parameter path: appended to, created with mode 0640; `nil` for standard error.
-    package init(path: String?) throws(SystemError) {
+    /// - Parameters:
+    ///   - path: appended to, created with mode 0640; `nil` for standard error.
+    ///   - followsAfter: how long the path leads to another file, or to none, before that is written.
+    package init(path: String?, followsAfter: Duration = .seconds(60)) throws(SystemError) {
+        self.path = path
+        self.followsAfter = followsAfter
         if let path {
-            let flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC
-            descriptor = try Descriptor(checking: unsafe cloakroom_open(path, flags, 0o640))
+            descriptor = try Self.open(path)
+            endsMidLine = Self.endsMidLine(path)
         } else {
             descriptor = try Descriptor(checking: cloakroom_open_lines(STDERR_FILENO))
         }
         isSocket = cloakroom_is_socket(descriptor.raw) != 0
+    }
+
+    private static func open(_ path: String) throws(SystemError) -> Descriptor {
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC
+        return try Descriptor(checking: unsafe cloakroom_open(path, flags, 0o640))
+    }
+
+    /// Whether a regular file's last line has no end: its writer was killed, or the disk was full.
+    private static func endsMidLine(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & UInt32(S_IFMT) == UInt32(S_IFREG), status.st_size > 0,
+            let file = try? Descriptor(checking: unsafe cloakroom_open(path, O_RDONLY | O_CLOEXEC, 0))
+        else { return false }
+        var last: UInt8 = 0
+        return unsafe pread(file.raw, &last, 1, status.st_size - 1) == 1 && last != UInt8(ascii: "\n")
+    }
+
+    private func follow() {
+        guard let path, Monotonic.now >= looksAt else { return }
+        looksAt = Monotonic.now &+ min(followsAfter, .seconds(1)).nanoseconds
+        var opened = stat()
+        var named = stat()
+        guard unsafe fstat(descriptor.raw, &opened) == 0, opened.st_mode & UInt32(S_IFMT) == UInt32(S_IFREG) else {
+            return
+        }
+        if unsafe stat(path, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev {
+            leftSince = nil
+            return
+        }
+        let since = leftSince ?? Monotonic.now
+        leftSince = since
+        guard Monotonic.now &- since >= followsAfter.nanoseconds else { return }
+        do throws(SystemError) { descriptor = try Self.open(path) } catch { return }
+        endsMidLine = Self.endsMidLine(path)
+        leftSince = nil
     }
 
     /// Put down at the end of the turn, or lost.
@@ -64,6 +111,7 @@ package final class LineSink {
 
     /// - Returns: how many of the bytes were taken.
     private func put(_ bytes: [UInt8]) -> Int {
+        follow()
         // What is left of a line that was cut must not swallow the next.
         let startsNewLine = endsMidLine
         let bytes = startsNewLine ? [UInt8(ascii: "\n")] + bytes : bytes

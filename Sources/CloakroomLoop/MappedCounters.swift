@@ -18,8 +18,11 @@ import CloakroomCLinux
     }
 
     /// - Parameter path: a file of counters; created, with zeros, if there is none.
+    /// - Throws: `ENOSPC` on a full file system: a page without room would end the process when it is written.
     package convenience init(path: String, count: Int) throws(SystemError) {
         let file = try Descriptor(checking: unsafe cloakroom_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640))
+        let code = posix_fallocate(file.raw, 0, count * MemoryLayout<UInt64>.size)
+        guard code == 0 else { throw SystemError(code: code) }
         try self.init(descriptor: file.raw, count: count)
     }
 
@@ -57,6 +60,28 @@ import CloakroomCLinux
     private func checked(_ index: Int) -> Int {
         precondition(index >= 0 && index < count)
         return index
+    }
+}
+
+/// Shows other processes that a file is in use, for as long as it is referenced (flock(2)).
+package final class FileUse: Sendable {
+    private let descriptor: Descriptor
+
+    /// - Parameters:
+    ///   - path: of a file that is there.
+    ///   - isFirst: called where no other process uses the file, before any does.
+    package init(_ path: String, isFirst: () -> Void) throws(SystemError) {
+        descriptor = try Descriptor(checking: unsafe cloakroom_open(path, O_RDWR | O_CLOEXEC, 0))
+        if flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0 { isFirst() }
+        guard flock(descriptor.raw, LOCK_SH) == 0 else { throw SystemError() }
+    }
+
+    /// Whether a process uses the file, this one or another.
+    package static func isUsed(_ path: String) -> Bool {
+        guard let file = try? Descriptor(checking: unsafe cloakroom_open(path, O_RDWR | O_CLOEXEC, 0)) else {
+            return false
+        }
+        return flock(file.raw, LOCK_EX | LOCK_NB) != 0
     }
 }
 

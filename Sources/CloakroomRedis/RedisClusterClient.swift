@@ -38,6 +38,8 @@ package final class RedisClusterClient: RedisClient {
     private var map: SlotMap?
     /// How many maps there have been.
     private var mapNumber = 0
+    /// Where the last step through the keys is to be followed by the next one, and of which map it was.
+    private var lastStep: (next: String, mapNumber: Int)?
     /// In the order of the map's.
     private var primaries: [RedisConnection] = []
     private var reason = RedisError.unavailable
@@ -79,8 +81,7 @@ package final class RedisClusterClient: RedisClient {
     package var refusal: RedisError? {
         guard !isReady else { return nil }
         if let refusal = primaries.lazy.compactMap(\.refusal).first { return refusal }
-        guard map == nil, case .refused = reason else { return nil }
-        return reason
+        return map == nil && reason.isExplained ? reason : nil
     }
 
     package func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
@@ -131,20 +132,29 @@ package final class RedisClusterClient: RedisClient {
         }
     }
 
-    /// Through the keys of one primary after the other; the cursor says of which map, which, and how far.
+    /// Through the keys of one primary after the other; the cursor says by which owners of the slots, which primary, and how
+    /// far, so that another process can go on.
     ///
     /// - Throws: also when slots have got other servers since the first step: their keys may come from none.
     package func scan(
         from cursor: String, matching pattern: String
     ) async throws(RedisError) -> (keys: [String], next: String) {
-        let parts = cursor == "0" ? [String(mapNumber), "0", "0"] : cursor.split(separator: ":").map(String.init)
+        guard let map, !primaries.isEmpty else { throw reason }
+        let digest = map.digest
+        let parts = cursor == "0" ? [digest, "0", "0"] : cursor.split(separator: ":").map(String.init)
         guard parts.count == 3, let number = Int(parts[1]) else { throw .refused(code: "MALFORMED") }
-        guard !primaries.isEmpty else { throw reason }
-        guard parts[0] == String(mapNumber), primaries.indices.contains(number) else { throw .refused(code: "MOVED") }
-        let (keys, next) = try await primaries[number].scan(from: parts[2], matching: pattern)
-        guard parts[0] == String(mapNumber) else { throw .refused(code: "MOVED") }
-        if next != "0" { return (keys, "\(parts[0]):\(number):\(next)") }
-        return (keys, number + 1 < primaries.count ? "\(parts[0]):\(number + 1):0" : "0")
+        // Slots that went to another server between two steps, and came back, show in the number alone.
+        let isInterrupted = lastStep.map { $0.next == cursor && $0.mapNumber != mapNumber } ?? false
+        guard parts[0] == digest, !isInterrupted, primaries.indices.contains(number) else {
+            throw .refused(code: "MOVED")
+        }
+        let before = mapNumber
+        let (keys, rest) = try await primaries[number].scan(from: parts[2], matching: pattern)
+        guard mapNumber == before else { throw .refused(code: "MOVED") }
+        guard rest != "0" || number + 1 < primaries.count else { return (keys, "0") }
+        let next = rest == "0" ? "\(digest):\(number + 1):0" : "\(digest):\(number):\(rest)"
+        lastStep = (next, before)
+        return (keys, next)
     }
 
     // MARK: Redirections
@@ -245,8 +255,8 @@ package final class RedisClusterClient: RedisClient {
             ready: known.filter(\.1.isReady), others: known.filter { !$0.1.isReady }.map(\.0))
         guard !isClosed else { return false }
         guard let map = SlotMap.mostAgreed(maps.compactMap { try? $0.get() }) else {
-            let refusals = maps.compactMap { if case .failure(.refused(let code)) = $0 { code } else { nil } }
-            reason = refusals.first.map { .refused(code: $0) } ?? .unavailable
+            let errors = maps.compactMap { if case .failure(let error) = $0 { error } else { nil } }
+            reason = errors.first(where: \.isExplained) ?? .unavailable
             return false
         }
         adopt(map)

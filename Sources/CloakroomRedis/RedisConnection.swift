@@ -69,8 +69,7 @@ package final class RedisConnection: RedisClient {
     package var currentServers: [RedisAddress] { [options.address] }
 
     package var refusal: RedisError? {
-        guard !isReady, case .refused = reason else { return nil }
-        return reason
+        !isReady && reason.isExplained ? reason : nil
     }
 
     package func send(_ batch: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {

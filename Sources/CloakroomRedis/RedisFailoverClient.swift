@@ -56,6 +56,8 @@ package final class RedisFailoverClient: RedisClient {
     private var isPromotionBelieved = false
     /// Why there is no master.
     private var reason = RedisError.unavailable
+    /// Why the server that the sentinels name took no connection of ours, if it has said so.
+    private var refusalOfNamed: RedisError?
 
     private var waiting: WaitingRequests
     private let pause = InterruptiblePause()
@@ -87,10 +89,10 @@ package final class RedisFailoverClient: RedisClient {
     package var currentServers: [RedisAddress] { master.map { [$0] } ?? [] }
 
     package var refusal: RedisError? {
-        guard !isReady else { return nil }
-        if let refusal = current?.refusal { return refusal }
-        guard current == nil, case .refused = reason else { return nil }
-        return reason
+        // A former master that refuses writes leads to no remedy; what the new one says does.
+        if isReady { return isSuspect ? refusalOfNamed : nil }
+        if let refusal = refusalOfNamed ?? current?.refusal { return refusal }
+        return current == nil && reason.isExplained ? reason : nil
     }
 
     package func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
@@ -226,6 +228,30 @@ package final class RedisFailoverClient: RedisClient {
         pause.interrupt()
     }
 
+    /// Connects to each replica of the master as to the master: one that refuses us would be of no use after a failover.
+    ///
+    /// - Parameter call: what each is to run, and may refuse.
+    /// - Returns: those that refuse the connection, or to run that.
+    package func replicaRefusals(
+        of call: RedisScript.Call
+    ) async -> [(replica: RedisAddress, error: RedisError)] {
+        await lookAtMaster()
+        var refusals: [(replica: RedisAddress, error: RedisError)] = []
+        for address in replicas.sorted(by: { "\($0)" < "\($1)" }) {
+            var server = options.server
+            server.address = address
+            let connection = RedisConnection(options: server)
+            defer { connection.close() }
+            await connection.settle(within: server.timeout)
+            if let refusal = connection.refusal { refusals.append((address, refusal)) }
+            guard connection.isReady else { continue }
+            do throws(RedisError) { _ = try await connection.run(call) } catch {
+                if case .refused = error { refusals.append((address, error)) }
+            }
+        }
+        return refusals
+    }
+
     /// Connects to a server and tries it; if it is the master, requests go there from now on.
     private func adopt(_ address: RedisAddress) async -> Bool {
         var server = options.server
@@ -233,7 +259,8 @@ package final class RedisFailoverClient: RedisClient {
         let connection = RedisConnection(options: server)
         await connection.settle(within: min(.seconds(1), max(server.timeout, .milliseconds(250)) * 2))
         guard !isClosed, connection.isReady, await trial.passes(connection), !isClosed else {
-            reason = connection.refusal ?? .unavailable
+            refusalOfNamed = connection.refusal
+            reason = refusalOfNamed ?? .unavailable
             connection.close()
             return false
         }
@@ -246,6 +273,7 @@ package final class RedisFailoverClient: RedisClient {
         current = connection
         master = address
         isSuspect = false
+        refusalOfNamed = nil
         replicas = []
         connection.onRepeat = { [weak self] in self?.onRepeat?() }
         connection.onLoss = { [weak self, weak connection] reason in

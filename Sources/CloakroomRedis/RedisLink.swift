@@ -135,7 +135,8 @@ final class RedisLink {
         let number = attempt
         EventPoller.shared.schedule(after: max(options.timeout, .milliseconds(250)) * 2) { [weak self] in
             guard let self, attempt == number, state == .connecting else { return }
-            lose(.timeout)
+            guard socket?.isInHandshake == true else { return lose(.timeout) }
+            lose(RedisTLSFailure(.silence, "no handshake in time"))
         }
         switch options.address {
         case .unix(let path):
@@ -230,6 +231,14 @@ final class RedisLink {
         owner?.lost(self, loss)
     }
 
+    /// Without a reply yet, what failed in TLS is why there is no link.
+    private func loseSocket() {
+        guard state == .connecting, let failure = socket?.failure else { return lose(.interrupted) }
+        lose(failure)
+    }
+
+    private func lose(_ failure: RedisTLSFailure) { lose(.tls(failure), because: .tls(failure)) }
+
     private func drop() -> [PendingRedisRequest] {
         if let watch { EventPoller.shared.unwatch(watch) }
         watch = nil
@@ -263,7 +272,7 @@ final class RedisLink {
             let count = unsafe outgoing.output.withUnsafeBytes { bytes in
                 unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[outgoing.written...]))
             }
-            guard let count else { return lose(.interrupted) }
+            guard let count else { return loseSocket() }
             guard count > 0 else { return }
             outgoing.written += count
             outgoing.unsentCount = 0
@@ -279,7 +288,7 @@ final class RedisLink {
 
     private func read() {
         while let socket {
-            guard let count = unsafe socket.receive({ unsafe reader.feed($0) }) else { return lose(.interrupted) }
+            guard let count = unsafe socket.receive({ unsafe reader.feed($0) }) else { return loseSocket() }
             guard count > 0 else { return }
             lastProgress = Monotonic.now
             takeReplies()

@@ -34,6 +34,8 @@ package enum RedisError: Error, Sendable, Equatable {
     case interrupted
     /// The server's refusal; the code is the first word, such as `LOADING`.
     case refused(code: String)
+    /// TLS with the server failed before there was a reply; nothing was carried out.
+    case tls(RedisTLSFailure)
 
     /// - Parameter message: an error reply. Its first word is the code, but for one that Redis gives none, and for what
     ///   went wrong inside a script: servers before Redis 7 put that behind an `ERR` of their own.
@@ -61,6 +63,14 @@ package enum RedisError: Error, Sendable, Equatable {
         .map { String($0.dropFirst()) }
     }
 
+    /// Whether it says why: the server has refused, or TLS has failed.
+    var isExplained: Bool {
+        switch self {
+        case .refused, .tls: true
+        case .unavailable, .timeout, .interrupted: false
+        }
+    }
+
     /// Whether this server cannot help, but another at the same address may.
     var requiresReconnect: Bool {
         [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(self)
@@ -77,13 +87,14 @@ package enum RedisError: Error, Sendable, Equatable {
     /// Whether a cluster's slots have other servers than its client thought.
     var saysThatMapIsOld: Bool { [.refused(code: "MOVED"), .refused(code: "CLUSTERDOWN")].contains(self) }
 
-    /// The label in metrics.
+    /// In few words; but for what failed in TLS one of the labels in metrics.
     package var label: String {
         switch self {
         case .unavailable: "unavailable"
         case .timeout: "timeout"
         case .interrupted: "interrupted"
         case .refused(let code): code.lowercased()
+        case .tls(let failure): "TLS: \(failure.text)"
         }
     }
 }

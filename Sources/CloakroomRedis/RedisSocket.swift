@@ -11,6 +11,8 @@ import CloakroomLoop
     private let session: OpaquePointer?
     /// What was received last; one for good, because the C library takes a while to find and to give back so much.
     private let received: UnsafeMutableRawBufferPointer
+    /// What failed in TLS once ``send(_:)`` or ``receive(_:)`` has returned `nil`; `nil` where the socket did.
+    private(set) var failure: RedisTLSFailure?
 
     /// - Parameter tls: `nil` for plain bytes.
     /// - Returns: `nil` if libssl would not have the name.
@@ -39,7 +41,12 @@ import CloakroomLoop
             return count >= 0 ? count : [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) ? 0 : nil
         }
         let count = unsafe cloakroom_tls_write(session, bytes.baseAddress, bytes.count)
-        return count >= 0 || cloakroom_errno() == ENOTCONN ? max(0, count) : nil
+        guard count < 0, cloakroom_errno() != ENOTCONN else { return max(0, count) }
+        noteFailure()
+        // In TLS 1.3 a server refuses a client that holds the handshake for done, and closes: why is left to be read. Before, a
+        // read would write the rest of the handshake, and that may end the process (SIGPIPE).
+        if failure == nil, unsafe SSL_is_init_finished(session) == 1 { _ = receive() }
+        return nil
     }
 
     /// - Parameter body: is given what has come, if it is anything.
@@ -56,7 +63,24 @@ import CloakroomLoop
             return count > 0 ? count : count < 0 && [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) ? 0 : nil
         }
         let count = unsafe cloakroom_tls_read(session, received.baseAddress, received.count)
-        return count >= 0 ? count : nil
+        guard count < 0 else { return count }
+        noteFailure()
+        return nil
+    }
+
+    /// To be called right after a call that failed.
+    private func noteFailure() {
+        var cause: Int32 = 0
+        guard failure == nil, let session = unsafe session,
+            let text = unsafe cloakroom_tls_failure(session, &cause)
+        else { return }
+        failure = RedisTLSFailure(RedisTLSFailure.Cause(rawValue: cause) ?? .other, unsafe String(cString: text))
+    }
+
+    /// Whether the server was sent the beginning of a handshake that has not come to its end.
+    var isInHandshake: Bool {
+        guard let session = unsafe session else { return false }
+        return unsafe cloakroom_tls_is_in_handshake(session) != 0
     }
 
     /// Whether a read of so many bytes has emptied the socket: libssl may hold more than it gave.

@@ -40,9 +40,7 @@ struct SentinelVotes: Sendable {
     }
 
     /// Why no master is known: what the sentinels say, if any of them says something.
-    var failure: RedisError {
-        failures.first { if case .refused = $0 { true } else { false } } ?? .unavailable
-    }
+    var failure: RedisError { failures.first(where: \.isExplained) ?? .unavailable }
 
     private func count(of address: RedisAddress) -> Int { votes.count { $0.master == address } }
 

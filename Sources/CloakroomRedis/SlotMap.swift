@@ -57,6 +57,16 @@ struct SlotMap: Sendable, Equatable {
 
     func hasSameOwners(as other: SlotMap) -> Bool { primaries == other.primaries && borders == other.borders }
 
+    /// Of the primaries and the slots of each: the same in every process that has this map, and another one for other owners.
+    ///
+    /// FNV-1a of 64 bits (draft-eastlake-fnv), in hexadecimal.
+    var digest: String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        let words = primaries.map(\.description) + borders.map { "\($0)" }
+        for byte in words.joined(separator: " ").utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+
     /// Of the maps of several nodes the one to go by: of a node that takes requests, then the one that most nodes have,
     /// then that of the latest failover. A single node, such as one that now is of another cluster, does not decide by the
     /// epoch that it says.

@@ -24,8 +24,10 @@ enum CheckCommand: Command {
                 "\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)\n"
                     + "Images of chats: \(chats(settings))")
             let change = former.map { SettingsReview.policyChange(from: $0, to: settings) }
+            let records = former.map { RecordChange(from: $0, to: settings).warnings } ?? []
             try roleLines(settings).forEach { Output.print($0) }
-            (review.lines + notes(settings) + [review.policies, change].compactMap(\.self)).forEach { Output.print($0) }
+            (review.lines + records.map(\.warning) + notes(settings) + [review.policies, change].compactMap(\.self))
+                .forEach { Output.print($0) }
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialChainError {
             return Output.fail("\(file) is good, but there are \(error)")
@@ -91,7 +93,8 @@ enum CheckCommand: Command {
         Options:
           --strict       exit with 1 for such errors as well
           --former FILE  the settings that serve runs with now: print what these policies have to allow besides, before
-                         serve is reloaded, and what they need not any more
+                         serve is reloaded, and what they need not any more; warn of tiers that are gone, and of users'
+                         records that would be looked for elsewhere in Redis
 
         Exit status: 0 serve starts with it, 1 it has faults, 2 the command line was not understood.
 

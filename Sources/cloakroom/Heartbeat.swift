@@ -5,6 +5,8 @@ import CloakroomLoop
 final class Heartbeat {
     private let counter: MappedCounters
     private let interval: Duration
+    private let start = ContinuousClock.now
+    private var wasReady: Bool?
     /// What the supervisor does for this worker.
     let capabilities: WorkerMemory.Capabilities
 
@@ -19,9 +21,24 @@ final class Heartbeat {
         capabilities = WorkerMemory.Capabilities(rawValue: counter[WorkerMemory.capabilities])
     }
 
+    /// How often the supervisor is told whether the worker is ready, in its first seconds: it may wait for that.
+    private static let startInterval: Duration = .milliseconds(20)
+    private static let startTime: Duration = .seconds(10)
+
     /// The first beat says that the worker is up; then one at least every interval, busy or idle.
-    func start() {
+    ///
+    /// - Parameter isReady: what `/readyz` would say.
+    func start(isReady: @escaping @LoopActor () -> Bool) {
+        let ready = isReady()
+        if ready != wasReady {
+            let (now, before): (UInt64, UInt64) = (ready ? 2 : 1, wasReady.map { $0 ? 2 : 1 } ?? 0)
+            counter.add(now &- before, at: WorkerMemory.readiness)
+            wasReady = ready
+        }
         counter.add(1, at: WorkerMemory.beats)
-        EventPoller.shared.schedule(after: interval) { [weak self] in self?.start() }
+        let isStarting = !ready && ContinuousClock.now - start < Self.startTime
+        EventPoller.shared.schedule(after: isStarting ? min(Self.startInterval, interval) : interval) { [weak self] in
+            self?.start(isReady: isReady)
+        }
     }
 }

@@ -22,8 +22,8 @@ enum ServeCommand: Command {
             throw .usage("serve takes --listen unix:PATH or HOST:PORT")
         }
         if let fault = ClockError(now: Date()) { throw .failure("cannot serve: \(fault)") }
+        guard let workers = options.values["workers"] else { return try one(listen, file, options) }
         let settings = try SettingsFile.require(file)
-        guard let workers = options.values["workers"] else { return try one(listen, settings, options) }
         let line: SupervisorCommandLine
         do throws(ListenPattern.PatternError) {
             let pattern = try ListenPattern(listen, workers: ListenPattern.count(workers))
@@ -35,14 +35,15 @@ enum ServeCommand: Command {
     }
 
     private static func one(
-        _ listen: String, _ settings: Settings, _ options: Options
+        _ listen: String, _ file: String, _ options: Options
     ) throws(EarlyExit) -> ExitStatus {
-        guard let address = ListenAddress(listen) else {
-            throw .usage("\(ListenPattern.PatternError.notAnAddress(listen))")
-        }
         let supervisor = Worker.SupervisorLink(
             lifeline: options.values["lifeline"].flatMap { Int32($0) },
             heartbeat: options.values["heartbeat"].flatMap { Int32($0) })
+        let settings = try SettingsFile.require(file, text: supervisor.settingsText)
+        guard let address = ListenAddress(listen) else {
+            throw .usage("\(ListenPattern.PatternError.notAnAddress(listen))")
+        }
         return Worker.run(listen: address, settings: settings, supervisor: supervisor)
     }
 

@@ -14,6 +14,15 @@ enum Worker {
         var lifeline: Int32?
         /// Shared memory; see ``WorkerMemory``.
         var heartbeat: Int32?
+
+        /// That of the file, as the supervisor has read it; `nil` for a worker that reads the file itself.
+        var settingsText: String? {
+            guard let heartbeat, let words = try? MappedCounters(descriptor: heartbeat, count: WorkerMemory.count),
+                WorkerMemory.Capabilities(rawValue: words[WorkerMemory.capabilities]).contains(.settings)
+            else { return nil }
+            return SharedMemory(adopting: WorkerMemory.settingsDescriptor)
+                .text(limit: WorkerMemory.maximumSettingsBytes)
+        }
     }
 
     static func run(listen address: ListenAddress, settings: Settings, supervisor: SupervisorLink) -> ExitStatus {
@@ -61,7 +70,7 @@ enum Worker {
             await dependencies.redis.settle(within: .milliseconds(50))
             // A worker that is to stop already must not take the place of one that goes on.
             if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
-            heart?.start()
+            heart?.start { builder.service.isReady }
             HeapTrimming.start { builder.service.releaseMemory() }
             builder.status.start()
             defer { builder.status.remove() }

@@ -34,6 +34,36 @@ struct LineSinkTests {
         #expect(try String(contentsOfFile: folder["log"], encoding: .utf8) == "one\ntwo\n")
     }
 
+    @Test(arguments: [("one", "one\ntwo\n"), ("one\n", "one\ntwo\n"), ("", "two\n")])
+    @LoopActor func `begins a line of its own behind one that was cut`(before: String, after: String) async throws {
+        let folder = try TemporaryFolder()
+        try before.write(toFile: folder["log"], atomically: true, encoding: .utf8)
+        #expect(try LineSink(path: folder["log"]).write([Array("two".utf8)]) == 1)
+        #expect(try String(contentsOfFile: folder["log"], encoding: .utf8) == after)
+    }
+
+    /// As after a rotation whose reload was refused; the next one removes the file.
+    @Test(arguments: [true, false])
+    @LoopActor func `writes to the file at the path when the former one was moved or removed`(isMoved: Bool)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let sink = try LineSink(path: folder["log"], followsAfter: .milliseconds(100))
+        #expect(sink.write([Array("one".utf8)]) == 1)
+        if isMoved {
+            try FileManager.default.moveItem(atPath: folder["log"], toPath: folder["log.1"])
+            #expect(sink.write([Array("two".utf8)]) == 1)
+            #expect(try String(contentsOfFile: folder["log.1"], encoding: .utf8) == "one\ntwo\n", "not at once")
+        } else {
+            try FileManager.default.removeItem(atPath: folder["log"])
+        }
+        #expect(
+            await becomes {
+                sink.write([Array("three".utf8)]) == 1 && FileManager.default.fileExists(atPath: folder["log"])
+            })
+        #expect(try String(contentsOfFile: folder["log"], encoding: .utf8) == "three\n")
+    }
+
     @Test @LoopActor func `says so when the disk is full`() async throws {
         let sink = try LineSink(path: "/dev/full")
         #expect(sink.write([Array("lost".utf8)]) == 0)

@@ -57,6 +57,64 @@ struct WorkerSlotTests {
         #expect(slot.replacement == .failed && slot.published === worker && slot.leaving.isEmpty)
     }
 
+    @Test @LoopActor func `a replacement that is not ready in time takes no place of one that is`() async throws {
+        let bench = try SlotBench("")
+        let slot = bench.slot
+        let ready = [WorkerMemory.beats: UInt64(1), WorkerMemory.readiness: 2]
+        let worker = try bench.worker(.current, ready, isPublished: true)
+        try slot.adopt(worker, ownsSocket: true)
+        try bench.write(SlotBench.comesUpNotReady)
+        slot.replace()
+        let second = try await bench.started(1)
+        for _ in 0..<50 {
+            slot.look()
+            try await LoopActor.sleep(for: .milliseconds(2))
+        }
+        #expect(slot.replacement == .underWay && slot.published?.process == worker.process && slot.leaving.isEmpty)
+        try await bench.look { bench.hasEnded(second) }
+        #expect(try await bench.end(of: second) == .killed(signal: SIGKILL))
+        #expect(slot.replacement == .failed && slot.published?.process == worker.process && slot.leaving.isEmpty)
+    }
+
+    /// Where the other is not ready either, nothing is lost; and what no request reaches is replaced in any case.
+    @Test(arguments: [(UInt64(1), true), (0, true), (2, false)])
+    @LoopActor func `a replacement that is not ready takes the place of one that does no better`(
+        readiness: UInt64, isReload: Bool
+    ) async throws {
+        let bench = try SlotBench("")
+        let words = [WorkerMemory.beats: UInt64(1), WorkerMemory.readiness: readiness]
+        try bench.slot.adopt(try bench.worker(.current, words, isPublished: true), ownsSocket: true)
+        try bench.write(SlotBench.comesUpNotReady)
+        bench.slot.replace(isReload: isReload)
+        try await bench.look { bench.slot.replacement == .done }
+        #expect(try bench.slot.published?.process == bench.started.last)
+    }
+
+    @Test @LoopActor func `in place of a worker that crashes comes one with the settings of the last reload`()
+        async throws
+    {
+        let bench = try SlotBench(SlotBench.comesUp + "\n# first")
+        let slot = bench.slot
+        slot.start()
+        try await bench.look { slot.published != nil }
+        try bench.write(SlotBench.comesUp + "\n# second")
+        #expect(try await bench.settings(of: bench.started(1)).hasSuffix("# first"))
+        for isDone in [false, true] {
+            bench.launcher.takeSettings()
+            slot.replace()
+            let replacement = try await bench.started(isDone ? 4 : 2)
+            try await bench.look { slot.replacement == .done }
+            #expect(try bench.settings(of: replacement).hasSuffix("# second"))
+            bench.launcher.reloaded(isDone)
+            kill(replacement, SIGKILL)
+            _ = try await bench.end(of: replacement)
+            // Another program lies at the path, which a reload that failed has not taken.
+            try await bench.look { slot.published != nil && slot.published?.process != replacement }
+            let next = try await bench.started(isDone ? 5 : 3)
+            #expect(try bench.settings(of: next).hasSuffix(isDone ? "# second" : "# first"))
+        }
+    }
+
     @Test @LoopActor func `a replacement that cannot be started has failed, and the worker keeps its place`()
         async throws
     {
@@ -171,15 +229,21 @@ private final class SlotBench {
     let slot: WorkerSlot
     private let folder: TemporaryFolder
     private let lifeline: SharedLifeline
+    let launcher: WorkerLauncher
     private var script: String { folder["script"] }
     var socket: String { folder["w.sock"] }
 
     /// Binds its temporary socket, and is written down as started.
-    private static let starts = #": > "$socket.$$"; echo $$ >> "$socket.started"; "#
+    private static let starts =
+        #": > "$socket.$$"; cat /proc/self/fd/6 > "$socket.settings.$$"; echo $$ >> "$socket.started"; "#
     /// Ends with the lifeline, at the latest.
     private static let waits = "exec cat <&3 >&2"
     /// Counts a beat: up only when it is written down.
     static let comesUp = starts + #"printf '\1\0\0\0\0\0\0\0' >&4; "# + waits
+    /// The same, and says that it is not ready.
+    static let comesUpNotReady =
+        starts + #"(head -c 32 /dev/zero; printf '\1') | dd of=/proc/self/fd/4 conv=notrunc 2>&-; "#
+        + #"printf '\1\0\0\0\0\0\0\0' >&4; "# + waits
     /// Leaves only when it is killed.
     static let neverComesUp = "trap '' TERM; " + starts + waits
 
@@ -189,12 +253,14 @@ private final class SlotBench {
         let program = folder["program"]
         try "#!/bin/sh\nsocket=${3#unix:}\n. \"$8\"\n".write(toFile: program, atomically: false, encoding: .utf8)
         chmod(program, 0o755)
-        let launcher = WorkerLauncher(
-            file: ProgramFile(path: program), lifeline: lifeline, settingsFile: folder["script"], folder: nil)
+        try script.write(toFile: folder["script"], atomically: true, encoding: .utf8)
+        launcher = WorkerLauncher(
+            file: ProgramFile(path: program), ownProgram: program, lifeline: lifeline, settingsFile: folder["script"],
+            folder: nil)
+        let timeouts = WorkerSlot.Timeouts(hungAfter: .seconds(60), drain: .seconds(5), ready: .milliseconds(500))
         slot = WorkerSlot(
-            address: .unix(path: folder["w.sock"]), program: launcher,
-            timeouts: .init(hungAfter: .seconds(60), drain: .seconds(5)), log: Log(sink: nil, level: .error))
-        try write(script)
+            address: .unix(path: folder["w.sock"]), program: launcher, timeouts: timeouts,
+            log: Log(sink: nil, level: .error))
     }
 
     /// What the next worker does.
@@ -223,6 +289,17 @@ private final class SlotBench {
             return started.count >= number
         }
         return started[number - 1]
+    }
+
+    /// As the process was given them.
+    func settings(of process: pid_t) throws -> String {
+        try String(contentsOfFile: "\(socket).settings.\(process)", encoding: .utf8)
+    }
+
+    /// Whether the process has ended; it is still to be waited for.
+    func hasEnded(_ process: pid_t) -> Bool {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        return text.contains(") Z ")
     }
 
     /// Lets the slot look after its workers until `condition` holds.

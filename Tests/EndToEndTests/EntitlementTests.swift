@@ -114,6 +114,90 @@ extension EndToEnd {
             }
         }
 
+        /// IAM's requests name a role without its account: with these credentials they would change the worker's own.
+        @Test func `a role of another account is not written to, the others are`() throws {
+            let iam = try HTTPServer { request in
+                String(decoding: request.body, as: UTF8.self).contains("&PolicyDocument=")
+                    ? Self.answer(200, "<PutRolePolicyResponse/>")
+                    : Self.answer(404, "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>")
+            }
+            let other = "arn:aws:iam::210987654321:role/cloakroom-app"
+            let options = Stack.Options(s3: true) { settings in
+                settings["aws.iamEndpoint"] = iam.url
+                settings["vending.roles"] = [["name": "second", "roleARN": other, "retired": true] as [String: Any]]
+            }
+            try Stack.run("other-account", options) { stack in
+                try stack.waitUntilReady()
+                let command = try Command(["user", "revoke", "u_acc", "--apply", stack.settingsFile])
+                #expect(command.status == 1, "\(command.text)")
+                #expect(command.text.contains("the role \(SeaweedFS.role) denies their older sessions"))
+                #expect(command.text.contains("the role \(other) from before are not denied"))
+                #expect(command.text.contains("the credentials are of the account 000000000000"))
+                let forms = iam.requests.map { String(decoding: $0.body, as: UTF8.self) }
+                #expect(forms.map { $0.prefix { $0 != "&" } } == ["Action=GetRolePolicy", "Action=PutRolePolicy"])
+                #expect(try stack.ask(.vend(Tokens.token(user: "u_acc"))).told == Self.disabled)
+            }
+        }
+
+        @Test func `a revocation goes on without the rights to drop credentials and to tell the time, and says so`()
+            throws
+        {
+            try Stack.run("revoke-rights", .init(s3: true)) { stack in
+                try stack.waitUntilReady()
+                try stack.redis?.command("ACL SETUSER default -scan -info")
+                let command = try Command(["user", "revoke", "u_rights", stack.settingsFile])
+                #expect(command.status == 0, "\(command.text)")
+                #expect(command.text.contains("there was no record of u_rights, and one is made"))
+                #expect(command.text.contains("the record of u_rights is changed, but credentials that workers keep"))
+                #expect(command.text.contains("refuses with NOPERM; the Redis user lacks a right"))
+                #expect(command.text.contains("Redis does not tell its time"))
+                #expect(command.text.contains(#""aws:PrincipalTag/UserId":["u_rights"]"#))
+                #expect(command.text.contains("Name it cloakroom-revocation-u_rights, and not cloakroom-revocations"))
+                #expect(try stack.ask(.vend(Tokens.token(user: "u_rights"))).told == Self.disabled)
+            }
+        }
+
+        @Test func `a record is not deleted while it has to tell of a revocation`() throws {
+            try Stack.run("delete-revoked", .init(s3: true)) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_del")
+                #expect(try stack.ask(.vend(token)).status == 200)
+                try user(stack, "revoke", "u_del", "--keep-enabled")
+                let refused = try Command(["user", "delete", "u_del", stack.settingsFile])
+                #expect(refused.status == 1 && refused.text.contains("nothing is deleted: u_del was revoked"))
+                #expect(try stack.ask(.vend(token)).status == 401)
+                try user(stack, "delete", "u_del", "--forget-revocation")
+                #expect(try stack.ask(.vend(token)).status == 200)
+                try user(stack, "disable", "u_del")
+                try user(stack, "delete", "u_del")
+            }
+        }
+
+        @Test func `where subjects are mapped, a user is named by the subject or by the id that it becomes`() throws {
+            let options = Stack.Options(s3: true) { settings in
+                settings["tokens.issuers"] = [
+                    [
+                        "issuer": Tokens.issuer, "audiences": ["cloakroom"], "algorithms": ["HS256"],
+                        "secret": ["env": "TEST_TOKEN_SECRET"], "subjects": "mapped",
+                    ] as [String: Any]
+                ]
+            }
+            try Stack.run("mapped", options) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "alice")
+                for word in ["disable", "revoke"] {
+                    let command = try Command(["user", word, "alice", stack.settingsFile])
+                    #expect(command.status == 2 && command.text.contains("no token can be of the user alice"))
+                }
+                #expect(try stack.ask(.vend(token)).status == 200)
+                let command = try Command(["user", "disable", "--subject", "alice", stack.settingsFile])
+                #expect(command.status == 0 && command.text.contains("the user is u_"), "\(command.text)")
+                #expect(try stack.ask(.vend(token)).told == Self.disabled)
+                try user(stack, "enable", "--subject", "alice", "--issuer", Tokens.issuer)
+                #expect(try stack.ask(.vend(token)).status == 200)
+            }
+        }
+
         private static func answer(_ status: Int, _ body: String) -> [HTTPServer.Step] {
             [.send(Array("HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8))]
         }

@@ -195,6 +195,35 @@ extension EndToEnd {
             }
         }
 
+        @Test func `workers that serve stay when the new settings lead to no Redis, and are followed by their like`()
+            throws
+        {
+            var options = Self.pair
+            options.s3 = true
+            options.status = nil
+            try Stack.run("no-redis", options) { stack in
+                try wait(for: "readiness", within: .seconds(10)) { try stack.ask(.readiness).status == 200 }
+                let old = Set(stack.workers)
+                try stack.writeSettings { $0["redis.address"] = "127.0.0.1:1" }
+                stack.server?.signal(SIGHUP)
+                try wait(for: "the refusal", within: .seconds(30)) {
+                    !stack.logLines("a new worker did not come up; the others stay").isEmpty
+                }
+                #expect(Set(stack.workers) == old)
+                // Nor does a fault on the disk keep one from being replaced that ends by itself.
+                try stack.writeSettings { $0["limits.upload.requests"] = 0 }
+                for worker in old { kill(worker, SIGKILL) }
+                try Self.settle(stack)
+                try wait(for: "readiness", within: .seconds(10)) { try stack.ask(.readiness).status == 200 }
+                // Corrected, they are taken.
+                try stack.writeSettings()
+                let before = Set(stack.workers)
+                stack.server?.signal(SIGHUP)
+                try wait(for: "a reload", within: .seconds(30)) { !stack.logLines("all workers are replaced").isEmpty }
+                #expect(before.isDisjoint(with: stack.workers))
+            }
+        }
+
         @Test func `a worker logs no fault of what it only has to wait a moment for`() throws {
             try Stack.run("not-ready", .init(workers: 1)) { stack in
                 for round in 1...3 {

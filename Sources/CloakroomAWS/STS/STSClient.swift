@@ -56,6 +56,15 @@ package actor STSClient {
         }
     }
 
+    /// GetCallerIdentity, which takes no permission.
+    package func callerIdentity(deadline: ContinuousClock.Instant) async throws(AWSError) -> CallerIdentity {
+        var counts = AttemptCounts()
+        return try await upstream.call(
+            deadline: deadline, counts: &counts,
+            request: { CachedFormSigner(upstream, $0).request(posting: CallerIdentity.form) },
+            decode: { response throws(AWSError) in try CallerIdentity(response) })
+    }
+
     @inline(never) private func role(
         from response: UpstreamResponse, for duration: Duration, takesLonger: Bool
     ) throws(AWSError) -> AssumedRole {

@@ -5,14 +5,30 @@ package import CloakroomServer
 package struct SentinelFindings {
     private let statuses: [RedisSentinels.Status]
     private let redis: Settings.Redis
+    private let replicaRefusals: [(replica: RedisAddress, error: RedisError)]
     private let check = CheckName.redis
 
-    package init(_ statuses: [RedisSentinels.Status], _ redis: Settings.Redis) {
+    /// - Parameter replicaRefusals: by the master's replicas, of a connection as to the master.
+    package init(
+        _ statuses: [RedisSentinels.Status], _ redis: Settings.Redis,
+        replicaRefusals: [(replica: RedisAddress, error: RedisError)] = []
+    ) {
         self.statuses = statuses
         self.redis = redis
+        self.replicaRefusals = replicaRefusals
     }
 
-    package var all: [Finding] { [usable, masters, password].compactMap(\.self) }
+    package var all: [Finding] { [usable, masters, password, replicas].compactMap(\.self) }
+
+    /// Redis does not replicate its users (redis.io, ACL).
+    private var replicas: Finding? {
+        guard !replicaRefusals.isEmpty else { return nil }
+        let refusals = replicaRefusals.map { "\($0.replica) (\($0.error.code ?? $0.error.label))" }
+        return check.error(
+            "replicas refuse the user that the master takes: \(refusals.joined(separator: ", "))",
+            why: "after a failover to one of them no request is served",
+            advice: "run the manual's ACL SETUSER lines on each replica, too: Redis does not replicate users")
+    }
 
     private var usable: Finding {
         let failures = statuses.compactMap { status in

@@ -24,7 +24,8 @@ package struct SettingsFindings {
     }
 
     package var all: [Finding] {
-        let weak = [keys, lifetime, nonce, redis, open, minimumAge, debug, lifecycle].compactMap(\.self) + scopes
+        let weak =
+            [keys, lifetime, nonce, redis, open, minimumAge, debug, activeTypes, lifecycle].compactMap(\.self) + scopes
         return weak.isEmpty ? [check.ok("nothing in the settings is weaker than it has to be")] : weak
     }
 
@@ -107,6 +108,22 @@ package struct SettingsFindings {
         guard settings.log.level == .debug else { return nil }
         return check.warning(
             "log.level is debug", why: "each probe and each refusal is a line: the disk fills", advice: "set it to info"
+        )
+    }
+
+    /// Types whose scripts browsers run (HTML Standard, "Loading documents"; SVG 2, "Scripting").
+    private static let activeTypes: Set<String> = [
+        "text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml",
+    ]
+
+    private var activeTypes: Finding? {
+        let types = settings.uploads.contentTypes.filter(Self.activeTypes.contains)
+        guard !types.isEmpty else { return nil }
+        return check.warning(
+            "uploads.contentTypes has \(types.joined(separator: ", "))",
+            why:
+                "a browser that opens such an asset runs its scripts, as a page of the origin that assets are read from",
+            advice: "take them out, or read assets (uploads.assetBaseURL) from an origin without pages and API of yours"
         )
     }
 

@@ -6,6 +6,8 @@ package struct SettingsReview: Sendable {
         package let text: String
         /// What to do about it.
         package let advice: String
+
+        package var warning: String { "warning: \(text)\n    \(advice)" }
     }
 
     package let errors: [Remark]
@@ -51,7 +53,7 @@ package struct SettingsReview: Sendable {
     }
 
     package var lines: [String] {
-        errors.map { "error: \($0.text)\n    \($0.advice)" } + warnings.map { "warning: \($0.text)\n    \($0.advice)" }
+        errors.map { "error: \($0.text)\n    \($0.advice)" } + warnings.map(\.warning)
     }
 
     /// AWS SDKs fetch credentials with every call from 15 minutes before their end on.

@@ -15,14 +15,22 @@ package import CloakroomServer
 package struct Revocation {
     package enum RevocationError: Error, Sendable, Equatable {
         case records(RecordChangeError)
+        /// This host's clock and Redis' are too far apart to tell which sessions are older.
+        case clocks(own: Date, redis: Date)
         case iam(AWSError)
         case policy(RevocationPolicy.PolicyError)
         /// Another revocation has been writing the policy for too long.
         case busy
+        /// The credentials are of this account, the role is not.
+        case otherAccount(String)
+        /// STS does not say whose the credentials are.
+        case unknownAccount(AWSError)
     }
 
     /// What AWS allows for a session (AssumeRole, parameter DurationSeconds): settings may have been other once.
     private static let longestSession: Duration = .seconds(43_200)
+    /// How far this host's clock may be from Redis' and from AWS'.
+    package static let largestSkew: TimeInterval = 60
 
     private let records: UserRecords
     private let requestDeadline: Duration
@@ -42,17 +50,62 @@ package struct Revocation {
         self.now = now
     }
 
+    /// When all sessions have ended by themselves that are from before a time.
+    package static func end(ofSessionsBefore time: Date) -> Date {
+        time.addingTimeInterval(TimeInterval(longestSession.components.seconds))
+    }
+
+    // MARK: The time
+
+    /// The later of two clocks: this host's, and that of the Redis server that has the user's record. By one that is slow,
+    /// sessions would count as later than the revocation.
+    ///
+    /// - Returns: whether Redis told its time (`INFO`), as well.
+    /// - Throws: ``RevocationError/clocks(own:redis:)``; nothing is changed then.
+    package func currentTime(for user: UserID) async throws(RevocationError) -> (time: Date, isCompared: Bool) {
+        let before = now()
+        let theirs = await redisTime(user)
+        let after = now()
+        guard let theirs else { return (after, false) }
+        let skew = max(theirs.timeIntervalSince(after), before.timeIntervalSince(theirs))
+        guard skew <= Self.largestSkew else { throw .clocks(own: after, redis: theirs) }
+        return (max(after, theirs), true)
+    }
+
+    /// - Returns: `nil` when Redis does not tell it.
+    private func redisTime(_ user: UserID) async -> Date? {
+        let key = UserRecords.key(of: user, prefix: records.keyPrefix)
+        guard case .text(let bytes)? = try? await records.redis.read(RedisCommand(["INFO", "server"], near: key)),
+            let microseconds = RedisInfo(String(decoding: bytes, as: UTF8.self)).number("server_time_usec")
+        else { return nil }
+        return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+    }
+
+    // MARK: Vending
+
+    /// What a stop of vending came to.
+    package struct Stop: Sendable {
+        /// Before which sessions count as revoked: by the record, where the later of several revocations stands.
+        package let time: Date
+        /// On how many replicas that is.
+        package let replication: RecordReplication?
+        /// Why workers' credentials are still in Redis; `nil` where they are not.
+        package let undropped: UserRecordError?
+    }
+
     /// From the return on nothing that was issued before is handed out.
     ///
     /// Requests that were let in before may still be waiting for STS then: what they get within the request's deadline
     /// counts as revoked too, and so does every sign-in of that time.
     ///
-    /// - Parameter disables: whether nothing new is vended either.
-    /// - Returns: the time before which sessions count as revoked, and on how many replicas that is.
+    /// - Parameters:
+    ///   - disables: whether nothing new is vended either.
+    ///   - time: ``currentTime(for:)``; `nil` for this host's.
+    /// - Throws: ``RevocationError/records(_:)``.
     package func stopVending(
-        to user: UserID, disables: Bool
-    ) async throws(RevocationError) -> (time: Date, replication: RecordReplication?) {
-        let time = now().addingTimeInterval(Double(requestDeadline.milliseconds) / 1000)
+        to user: UserID, disables: Bool, at time: Date? = nil
+    ) async throws(RevocationError) -> Stop {
+        let time = (time ?? now()).addingTimeInterval(Double(requestDeadline.milliseconds) / 1000)
         var change = UserRecordChange()
         change.revokedBefore(time)
         if disables { change.disabled("revoked") }
@@ -62,21 +115,45 @@ package struct Revocation {
         } catch {
             throw .records(error)
         }
-        do throws(UserRecordError) { _ = try await records.dropCredentials(of: user) } catch {
-            throw .records(.records(error))
+        let recorded = try? await records.record(of: user)?.revokedBefore
+        // No worker returns them, since they are older than the record says, and they expire.
+        var undropped: UserRecordError?
+        do throws(UserRecordError) { _ = try await records.dropCredentials(of: user) } catch { undropped = error }
+        return Stop(time: max(time, recorded ?? time), replication: replication, undropped: undropped)
+    }
+
+    // MARK: IAM
+
+    /// By how many seconds AWS' clock, which dates sessions, is ahead of this host's.
+    ///
+    /// IAM's requests name a role without its account: with credentials of another account they would change the role of
+    /// that name there.
+    ///
+    /// - Parameter sts: with the credentials that write to IAM.
+    /// - Returns: 0 also for a clock that is behind, and where STS does not tell its time.
+    /// - Throws: ``RevocationError/otherAccount(_:)`` or ``RevocationError/unknownAccount(_:)``.
+    package func verify(
+        _ role: SessionRole, sts: STSClient, deadline: ContinuousClock.Instant
+    ) async throws(RevocationError) -> TimeInterval {
+        let identity: CallerIdentity
+        do throws(AWSError) { identity = try await sts.callerIdentity(deadline: deadline) } catch {
+            throw .unknownAccount(error)
         }
-        return (time, replication)
+        if let account = role.account, account != identity.account { throw .otherAccount(identity.account) }
+        return max(0, identity.time?.timeIntervalSince(now()) ?? 0)
     }
 
     /// Has IAM deny requests of the user's sessions from before that time; this takes up to minutes to hold everywhere.
     ///
-    /// - Returns: how many users the policy names.
+    /// - Parameter deniesAll: whether the sessions of all users are denied where the policy has no room for one more.
+    /// - Returns: the policy as it is now.
     package func deny(
-        _ user: UserID, before time: Date, role: String, iam: IAMClient, deadline: ContinuousClock.Instant
-    ) async throws(RevocationError) -> Int {
+        _ user: UserID, before time: Date, role: String, iam: IAMClient, deniesAll: Bool = false,
+        deadline: ContinuousClock.Instant
+    ) async throws(RevocationError) -> RevocationPolicy {
         let token = randomBytes(16).hexadecimal
         guard try await locked(by: token) else { throw .busy }
-        let result = await written(user, time, role, iam, deadline)
+        let result = await written(user, time, role, iam, deniesAll, deadline)
         // It ends by itself when this fails.
         _ = try? await records.redis.run(Self.unlock.call(keys: [lockKey], arguments: [token]))
         return try result.get()
@@ -84,8 +161,9 @@ package struct Revocation {
 
     /// IAM replaces the policy as a whole: two who read it at once would each forget the other's user.
     private func written(
-        _ user: UserID, _ time: Date, _ role: String, _ iam: IAMClient, _ deadline: ContinuousClock.Instant
-    ) async -> Result<Int, RevocationError> {
+        _ user: UserID, _ time: Date, _ role: String, _ iam: IAMClient, _ deniesAll: Bool,
+        _ deadline: ContinuousClock.Instant
+    ) async -> Result<RevocationPolicy, RevocationError> {
         do {
             let text = try await iam.policy(RevocationPolicy.name, ofRole: role, deadline: deadline)
             var policy =
@@ -93,8 +171,9 @@ package struct Revocation {
                 ?? RevocationPolicy()
             policy.drop(at: now(), lifetime: Self.longestSession)
             policy.revoke(user, before: time)
-            try await iam.put(try policy.text(), as: RevocationPolicy.name, ofRole: role, deadline: deadline)
-            return .success(policy.count)
+            let document = try deniesAll ? policy.textDenyingAllIfNeeded() : policy.text()
+            try await iam.put(document, as: RevocationPolicy.name, ofRole: role, deadline: deadline)
+            return .success(policy)
         } catch let fault as AWSError {
             return .failure(.iam(fault))
         } catch let failure as RevocationPolicy.PolicyError {
@@ -111,8 +190,9 @@ package struct Revocation {
     private func locked(by token: String) async throws(RevocationError) -> Bool {
         for _ in 0..<40 {
             do throws(RedisError) {
-                let reply = try await records.redis.send(
-                    RedisCommand(["SET", lockKey, token, "NX", "PX", "60000"]))
+                let reply = try await Self.lock.run(keys: [lockKey], arguments: [token]) { call throws(RedisError) in
+                    try await records.redis.run(call)
+                }
                 if reply != .null { return true }
             } catch {
                 throw .records(.records(.redis(error)))
@@ -121,6 +201,9 @@ package struct Revocation {
         }
         return false
     }
+
+    private static let lock = WithdrawalScript(
+        text: "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', '60000')")
 
     static let unlock = RedisScript(
         text: """

@@ -19,17 +19,19 @@ package struct RevocationPolicy: Sendable, Equatable {
 
     /// All inline policies of a role have 10,240 characters together (IAM User Guide, "IAM and AWS STS quotas"); the
     /// rest is for those that grant.
-    static let maximumLength = 6144
+    package static let maximumLength = 6144
 
     package enum PolicyError: Error, Sendable, Equatable {
         /// The policy has statements that are not ours; it is not overwritten.
         case otherStatements
-        /// Even one statement for all is longer than it may be.
+        /// Even one statement for all these users is longer than it may be.
         case tooMany(Int)
     }
 
-    /// Users by the time before which their sessions count no more.
+    /// Users by the time before which their sessions count no more; those that ``everyone`` includes are left out.
     private var times: [UserID: Date] = [:]
+    /// The time before which the sessions of all users count no more; `nil` for none.
+    package private(set) var everyone: Date?
 
     package init() {}
 
@@ -40,10 +42,16 @@ package struct RevocationPolicy: Sendable, Equatable {
         for statement in statements {
             guard let statement = statement.object, statement["Effect"]?.string == "Deny",
                 statement["Action"]?.string == "*", statement["Resource"]?.string == "*",
-                let conditions = statement["Condition"]?.object, conditions.members.count == 2,
-                let users = conditions["StringEquals"]?.object?["aws:PrincipalTag/UserId"]?.strings,
+                let conditions = statement["Condition"]?.object,
                 let text = conditions["DateLessThan"]?.object?["aws:TokenIssueTime"]?.string,
                 let time = Self.time(text)
+            else { throw .otherStatements }
+            if conditions.members.count == 1 {
+                revokeAll(before: time)
+                continue
+            }
+            guard conditions.members.count == 2,
+                let users = conditions["StringEquals"]?.object?["aws:PrincipalTag/UserId"]?.strings
             else { throw .otherStatements }
             for user in users {
                 guard let user = UserID(user) else { throw .otherStatements }
@@ -52,12 +60,20 @@ package struct RevocationPolicy: Sendable, Equatable {
         }
     }
 
+    /// How many users it names.
     package var count: Int { times.count }
 
     /// The later of two revocations of one user counts.
     package mutating func revoke(_ user: UserID, before time: Date) {
         let whole = Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.up))
+        guard whole > everyone ?? .distantPast else { return }
         times[user] = max(times[user] ?? whole, whole)
+    }
+
+    private mutating func revokeAll(before time: Date) {
+        let latest = max(everyone ?? time, time)
+        everyone = latest
+        times = times.filter { $0.value > latest }
     }
 
     /// Takes out what has no session left: all that were issued before have ended by themselves.
@@ -66,6 +82,17 @@ package struct RevocationPolicy: Sendable, Equatable {
     package mutating func drop(at now: Date, lifetime: Duration) {
         let oldest = now.addingTimeInterval(-Double(lifetime.components.seconds))
         times = times.filter { $0.value >= oldest }
+        if let time = everyone, time < oldest { everyone = nil }
+    }
+
+    /// ``text()``; where the users are too many for it, with the sessions of all users from before the latest time denied in
+    /// place of theirs.
+    package mutating func textDenyingAllIfNeeded() throws(PolicyError) -> String {
+        do throws(PolicyError) { return try text() } catch {
+            guard case .tooMany = error, let latest = times.values.max() else { throw error }
+            revokeAll(before: latest)
+            return try text()
+        }
     }
 
     /// The policy in JSON. When it would be too long, all share the latest time: sessions that were issued since their
@@ -85,13 +112,22 @@ package struct RevocationPolicy: Sendable, Equatable {
         writer.member("Version", "2012-10-17")
         writer.plainName("Statement")
         writer.beginArray()
-        for (time, users) in groups.sorted(by: { $0.key < $1.key }) {
-            writer.beginObject()
-            writer.member("Effect", "Deny")
-            writer.member("Action", "*")
-            writer.member("Resource", "*")
-            writer.plainName("Condition")
-            writer.beginObject()
+        if let everyone { Self.append(everyone, [], to: &writer) }
+        for (time, users) in groups.sorted(by: { $0.key < $1.key }) { Self.append(time, users, to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// - Parameter users: empty for all.
+    private static func append(_ time: Date, _ users: [UserID], to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("Effect", "Deny")
+        writer.member("Action", "*")
+        writer.member("Resource", "*")
+        writer.plainName("Condition")
+        writer.beginObject()
+        if !users.isEmpty {
             writer.plainName("StringEquals")
             writer.beginObject()
             writer.plainName("aws:PrincipalTag/UserId")
@@ -99,16 +135,13 @@ package struct RevocationPolicy: Sendable, Equatable {
             for user in users.map(\.text).sorted() { writer.string(user) }
             writer.endArray()
             writer.endObject()
-            writer.plainName("DateLessThan")
-            writer.beginObject()
-            writer.member("aws:TokenIssueTime", time.wireText)
-            writer.endObject()
-            writer.endObject()
-            writer.endObject()
         }
-        writer.endArray()
+        writer.plainName("DateLessThan")
+        writer.beginObject()
+        writer.member("aws:TokenIssueTime", time.wireText)
         writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        writer.endObject()
+        writer.endObject()
     }
 
     private static func time(_ text: String) -> Date? { Timestamp(iso8601: text)?.date }

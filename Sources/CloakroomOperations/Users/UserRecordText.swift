@@ -10,7 +10,9 @@ import CloakroomJSON
 
 extension UserRecord {
     /// One JSON object on one line; what the record does not say is left out.
-    package func json(of user: UserID) -> String {
+    ///
+    /// - Parameter isTierUnknown: whether the settings lack the tier.
+    package func json(of user: UserID, isTierUnknown: Bool = false) -> String {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in values(of: user) {
@@ -21,12 +23,18 @@ extension UserRecord {
             case .flag(let flag): writer.bool(flag)
             }
         }
+        if isTierUnknown {
+            writer.name("tierIsUnknown")
+            writer.bool(true)
+        }
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     /// One line for each thing that the record says.
-    package func lines(of user: UserID) -> String {
+    ///
+    /// - Parameter isTierUnknown: whether the settings lack the tier.
+    package func lines(of user: UserID, isTierUnknown: Bool = false) -> String {
         values(of: user).map { name, value in
             let text =
                 switch value {
@@ -34,17 +42,20 @@ extension UserRecord {
                 case .number(let number): String(number)
                 case .flag(let flag): flag ? "yes" : "no"
                 }
-            return name.padding(to: 20) + text
+            return name.padding(to: 20) + text + (name == "tier" && isTierUnknown ? " (not in the settings)" : "")
         }.joined(separator: "\n")
     }
 
     /// The same on one line, for a table.
-    package func row(of user: UserID) -> String {
+    ///
+    /// - Parameter isTierUnknown: whether the settings lack the tier.
+    package func row(of user: UserID, isTierUnknown: Bool = false) -> String {
         let limit = storageLimit.map { $0 == .max ? Self.unlimited : String($0) }
         let columns = [
             user.text.padding(to: 40), (tier ?? "-").padding(to: 12),
             (subscriptionEnd?.wireText ?? "-").padding(to: 21), String(storageUsed).padding(to: 14),
-            (limit ?? "-").padding(to: 14), isDisabled ? "disabled" : "enabled",
+            (limit ?? "-").padding(to: 14),
+            (isDisabled ? "disabled" : "enabled") + (isTierUnknown ? ", tier not in the settings" : ""),
         ]
         return columns.joined(separator: " ")
     }

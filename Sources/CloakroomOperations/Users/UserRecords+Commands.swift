@@ -1,7 +1,43 @@
 import CloakroomRedis
 package import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 extension UserRecords {
+    /// - Returns: whether there is a record, readable or not; `nil` when Redis does not tell.
+    package func hasRecord(of user: UserID) async -> Bool? {
+        do throws(UserRecordError) { return try await record(of: user) != nil } catch {
+            if case .malformed = error { return true }
+            return nil
+        }
+    }
+
+    /// Until when the record has to stay for the sake of a revocation: sessions from before that are out end by then.
+    /// Without the record workers would hand them out again, although IAM may deny them.
+    ///
+    /// - Returns: `nil` where it need not stay at that time.
+    package func revocationEnd(of user: UserID, at now: Date) async throws(UserRecordError) -> Date? {
+        let reply: RedisReply
+        do throws(RedisError) {
+            // The field alone: the others may be what no command writes.
+            let field = UserRecord.Field.revokedBefore.rawValue
+            reply = try await redis.read(RedisCommand(["HMGET", Self.key(of: user, prefix: keyPrefix), field]))
+        } catch {
+            let error = UserRecordError(error)
+            if case .malformed = error { return nil }
+            throw error
+        }
+        guard case .array(let values) = reply, case .text(let bytes)? = values.first,
+            let seconds = Int(String(decoding: bytes, as: UTF8.self))
+        else { return nil }
+        let end = Revocation.end(ofSessionsBefore: Date(timeIntervalSince1970: Double(seconds)))
+        return end > now ? end : nil
+    }
+
     /// The record with what only people read.
     package func wholeRecord(of user: UserID) async throws(UserRecordError) -> UserRecord? {
         guard var record = try await record(of: user) else { return nil }

@@ -22,13 +22,14 @@ extension UserRecords {
 
     /// Deletes the credentials that workers keep for a user in Redis.
     ///
+    /// - Parameter user: `nil` for all users.
     /// - Returns: how many there were.
-    package func dropCredentials(of user: UserID) async throws(UserRecordError) -> Int {
+    package func dropCredentials(of user: UserID?) async throws(UserRecordError) -> Int {
+        let start = "\(keyPrefix)cred:{" + (user.map { "\($0.text)}:" } ?? "")
         var cursor = "0"
         var count = 0
         repeat {
-            let (keys, next) = try await scan(
-                from: cursor, matching: "\(Self.literal("\(keyPrefix)cred:{\(user.text)}:"))*")
+            let (keys, next) = try await scan(from: cursor, matching: "\(Self.literal(start))*")
             for key in keys where try await send(["DEL", key]) == .integer(1) { count += 1 }
             cursor = next
         } while cursor != "0"

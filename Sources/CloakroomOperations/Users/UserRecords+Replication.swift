@@ -73,7 +73,9 @@ extension UserRecords {
         let change = dated(change)
         let key = Self.key(of: user, prefix: keyPrefix)
         return try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
-            do throws(RedisError) { _ = try await writes.send(call(writing: change, user), key) } catch {
+            do throws(RedisError) {
+                try await send(change, user) { call throws(RedisError) in try await writes.send(call, key) }
+            } catch {
                 throw UserRecordError(error)
             }
         } isMade: { () throws(UserRecordError) in

@@ -38,7 +38,7 @@ package final class AuditStream {
         } catch {
             onFailure?(error)
             switch error {
-            case .unavailable, .refused: return .refused
+            case .unavailable, .refused, .tls: return .refused
             case .timeout, .interrupted: return .unknown
             }
         }

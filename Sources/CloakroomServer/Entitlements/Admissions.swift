@@ -37,6 +37,12 @@ final class Admissions {
     private let tiers: Tiers
     private let settings: Settings.Entitlements
     private let now: @Sendable () -> Date
+    private var unknownTiers: Set<String> = []
+    /// Records may name as many as there are.
+    private static let maximumUnknownTiers = 100
+
+    /// Called with a tier that a user's record names and the settings lack, once for each such tier.
+    var onUnknownTier: (@LoopActor (_ tier: String, UserID) -> Void)?
 
     init(limiter: RateLimiter, tiers: Tiers, settings: Settings.Entitlements, now: @escaping @Sendable () -> Date) {
         self.limiter = limiter
@@ -147,8 +153,11 @@ final class Admissions {
         return Entitlement(unknownTo: name, tier: tier)
     }
 
-    private func claimedTier(of subject: Subject) -> (name: String, tier: Tier) {
-        guard let found = tiers.tier(record: nil, claim: subject.tier) else {
+    private func claimedTier(of subject: Subject) -> (name: String, tier: Tier) { claimedTier(subject.tier) }
+
+    /// - Parameter claim: `nil` for the default.
+    private func claimedTier(_ claim: String?) -> (name: String, tier: Tier) {
+        guard let found = tiers.tier(record: nil, claim: claim) else {
             preconditionFailure("the settings' check lets no default pass that is no tier")
         }
         return found
@@ -174,10 +183,18 @@ final class Admissions {
             return unrecorded(request, storageUsed: storageUsed, shares)
         }
         if let refusal = record.refusal(of: signIn) { return .failure(refusal) }
-        guard let (name, tier) = tiers.tier(record: record.tier, claim: request.subject.tier) else {
-            return .failure(.malformedRecord)
+        if let (name, tier) = tiers.tier(record: record.tier, claim: request.subject.tier) {
+            return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
         }
-        return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
+        // By the default's limits: what is to be renewed does not wait until an operator has seen to the record.
+        if let unknown = record.tier { noteUnknown(unknown, of: request.subject.userID) }
+        let (name, tier) = claimedTier(nil)
+        return .success(Entitlement(tierName: name, tier: tier, record: record, isTierUnknown: true, now: now()))
+    }
+
+    private func noteUnknown(_ tier: String, of user: UserID) {
+        guard unknownTiers.count < Self.maximumUnknownTiers, unknownTiers.insert(tier).inserted else { return }
+        onUnknownTier?(tier, user)
     }
 
     private func unrecorded(

@@ -23,7 +23,9 @@ package struct Entitlement: Sendable {
         case storageExceeded = "storage_quota_exceeded"
         /// The settings refuse whom no record knows.
         case noRecord = "no_record"
-        /// The record says what none of our commands writes, or names a tier that is gone: the operator has to fix it.
+        /// The record names a tier that the settings lack: the operator has to fix the one or the others.
+        case unknownTier = "unknown_tier"
+        /// The record says what none of our commands writes: the operator has to fix it.
         case malformedRecord = "malformed_record"
     }
 
@@ -34,12 +36,17 @@ package struct Entitlement: Sendable {
     package let revokedBefore: Date?
     /// What others share with the user.
     let shares: UserRecord.Shares
+    private let isTierUnknown: Bool
     private let isSubscribed: Bool
     private let isFull: Bool
 
-    package init(tierName: String, tier: Tier, record: UserRecord, now: @autoclosure () -> Date) {
+    /// - Parameter isTierUnknown: whether the record names another tier, one that the settings lack.
+    package init(
+        tierName: String, tier: Tier, record: UserRecord, isTierUnknown: Bool = false, now: @autoclosure () -> Date
+    ) {
         self.tierName = tierName
         self.tier = tier
+        self.isTierUnknown = isTierUnknown
         revokedBefore = record.revokedBefore
         shares = record.shares
         isSubscribed = record.subscriptionEnd.map { now() < $0 } ?? false
@@ -52,6 +59,7 @@ package struct Entitlement: Sendable {
         self.tier = tier
         revokedBefore = nil
         self.shares = shares
+        isTierUnknown = false
         isSubscribed = false
         isFull = storageUsed >= tier.storageLimit ?? .max
     }
@@ -62,6 +70,7 @@ package struct Entitlement: Sendable {
         self.tier = tier
         revokedBefore = nil
         shares = UserRecord.Shares()
+        isTierUnknown = false
         isSubscribed = true
         isFull = false
     }
@@ -69,18 +78,20 @@ package struct Entitlement: Sendable {
     /// The most that can be granted.
     var grant: Grant { Grant(scope: tier.scope, lifetime: tier.lifetime, tier: tierName) }
 
-    /// Renewing needs neither a subscription nor room: what is stored already is not lost to a payment that is late.
+    /// Renewing needs neither a subscription nor room, nor a tier that the settings have: what is stored already is not lost
+    /// to a payment that is late, or to a tier that was renamed.
     /// Credentials that cannot store anything need no room: who has too much must be able to fetch it.
     ///
     /// - Returns: `nil` when nothing stands against it.
     package func refusal(of use: Use) -> Refusal? {
         switch use {
         case .renew: nil
-        case .vend(writes: false): lacksSubscription ? .subscriptionRequired : nil
-        case .vend(writes: true), .upload:
-            lacksSubscription ? .subscriptionRequired : isFull ? .storageExceeded : nil
+        case .vend(writes: false): refusalOfTier
+        case .vend(writes: true), .upload: refusalOfTier ?? (isFull ? .storageExceeded : nil)
         }
     }
 
-    private var lacksSubscription: Bool { tier.requiresSubscription && !isSubscribed }
+    private var refusalOfTier: Refusal? {
+        isTierUnknown ? .unknownTier : tier.requiresSubscription && !isSubscribed ? .subscriptionRequired : nil
+    }
 }

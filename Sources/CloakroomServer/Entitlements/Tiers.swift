@@ -95,4 +95,9 @@ extension Settings {
         guard !tiers.isEmpty, tiers[name] == nil else { return nil }
         return "takes one of the settings' tiers: \(tiers.keys.sorted().joined(separator: ", "))"
     }
+
+    /// Whether a record names a tier that these settings have not: nothing is vended to its user.
+    package func lacksTier(of record: UserRecord) -> Bool {
+        record.tier.map { !tiers.isEmpty && tiers[$0] == nil } ?? false
+    }
 }

@@ -77,7 +77,9 @@ package final class UserRecords {
     ///
     /// - Returns: whether there is one.
     package func applyToExisting(_ change: UserRecordChange, of user: UserID) async throws(UserRecordError) -> Bool {
-        try await run(Self.existingScript, dated(change), user) == .integer(1)
+        let key = Self.key(of: user, prefix: keyPrefix)
+        let call = Self.existingScript.call(keys: [key], arguments: dated(change).arguments)
+        do throws(RedisError) { return try await redis.run(call) == .integer(1) } catch { throw UserRecordError(error) }
     }
 
     /// The change with the time of now, as an operator's.
@@ -98,50 +100,64 @@ package final class UserRecords {
 
     /// Leaves ``UserRecord/Field/updated`` to the change.
     package func write(_ change: UserRecordChange, _ user: UserID) async throws(UserRecordError) {
-        _ = try await run(Self.script, change, user)
-    }
-
-    /// What writes a change, for a request of more than that.
-    package func call(writing change: UserRecordChange, _ user: UserID) -> RedisScript.Call {
-        call(Self.script, change, user)
-    }
-
-    /// Whether all fields are as a change has them.
-    package func holds(_ change: UserRecordChange, _ user: UserID) async throws(RedisError) -> Bool {
-        let fields = change.values.sorted { $0.key.rawValue < $1.key.rawValue }
-        let key = Self.key(of: user, prefix: keyPrefix)
-        let reply = try await redis.read(RedisCommand(["HMGET", key] + fields.map(\.key.rawValue)))
-        return reply == .array(fields.map { $0.value.map { .text(Array($0.utf8)) } ?? .null })
-    }
-
-    private func run(
-        _ script: RedisScript, _ change: UserRecordChange, _ user: UserID
-    ) async throws(UserRecordError) -> RedisReply {
-        do throws(RedisError) { return try await redis.run(call(script, change, user)) } catch {
+        do throws(RedisError) {
+            try await send(change, user) { call throws(RedisError) in try await redis.run(call) }
+        } catch {
             throw UserRecordError(error)
         }
     }
 
-    private func call(_ script: RedisScript, _ change: UserRecordChange, _ user: UserID) -> RedisScript.Call {
-        var set: [String] = []
-        var removed: [String] = []
-        for (field, value) in change.values {
-            if let value { set += [field.rawValue, value] } else { removed.append(field.rawValue) }
+    /// Sends the call that writes a change, such as with a `WAIT` behind it; once more for a change that takes access away
+    /// where Redis has no memory for it.
+    package func send(
+        _ change: UserRecordChange, _ user: UserID, by send: WithdrawalScript.Sender
+    ) async throws(RedisError) {
+        let keys = [Self.key(of: user, prefix: keyPrefix)]
+        guard change.takesAccess else {
+            _ = try await send(Self.script.call(keys: keys, arguments: change.arguments))
+            return
         }
-        return script.call(
-            keys: [Self.key(of: user, prefix: keyPrefix)], arguments: [String(set.count)] + set + removed)
+        _ = try await Self.withdrawalScript.run(keys: keys, arguments: change.arguments, by: send)
     }
 
+    /// Whether all fields are as a change has them; of a revocation, whether it is not earlier.
+    package func holds(_ change: UserRecordChange, _ user: UserID) async throws(RedisError) -> Bool {
+        let fields = change.values.sorted { $0.key.rawValue < $1.key.rawValue }
+        let key = Self.key(of: user, prefix: keyPrefix)
+        let reply = try await redis.read(RedisCommand(["HMGET", key] + fields.map(\.key.rawValue)))
+        guard case .array(let values) = reply, values.count == fields.count else { return false }
+        return zip(fields, values).allSatisfy { field, value in
+            guard let wanted = field.value else { return value == .null }
+            guard case .text(let bytes) = value else { return false }
+            let text = String(decoding: bytes, as: UTF8.self)
+            guard field.key == .revokedBefore, let least = Int(wanted), let time = Int(text) else {
+                return text == wanted
+            }
+            return time >= least
+        }
+    }
+
+    private static let withdrawalScript = WithdrawalScript(text: change)
+
     /// The first argument tells how many of the others are names and values to set; the rest are names to remove.
-    static let script = RedisScript(text: change)
+    static var script: RedisScript { withdrawalScript.usual }
 
     /// The same where there is a record; else 0.
     private static let existingScript = RedisScript(
         text: "if not redis.call('HMGET', KEYS[1], 'updated')[1] then return 0 end\n" + change)
 
+    /// The later of two revocations counts, whatever the clocks of those who revoked. What no command writes is replaced.
     private nonisolated static let change = """
         local count = tonumber(ARGV[1])
-        if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
+        local fields = {unpack(ARGV, 2, 1 + count)}
+        for i = 1, count, 2 do
+            if fields[i] == 'revokedBefore' then
+                local former = redis.call('HMGET', KEYS[1], 'revokedBefore')[1]
+                local time = tonumber(string.match(former or '', '^%d+$') or '0')
+                if time > tonumber(fields[i + 1]) and time <= 253402300799 then fields[i + 1] = former end
+            end
+        end
+        if count > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
         if #ARGV > 1 + count then redis.call('HDEL', KEYS[1], unpack(ARGV, 2 + count)) end
         return 1
         """
@@ -160,6 +176,23 @@ package struct UserRecordChange: Sendable, Equatable {
     package init() {}
 
     package var isEmpty: Bool { values.isEmpty }
+
+    /// Whether the user gets less by it: it disables, or revokes.
+    var takesAccess: Bool {
+        [UserRecord.Field.disabled, .revokedBefore].contains { field in
+            if case .some(.some) = values[field] { true } else { false }
+        }
+    }
+
+    /// As ``UserRecords/script`` takes them.
+    fileprivate var arguments: [String] {
+        var set: [String] = []
+        var removed: [String] = []
+        for (field, value) in values {
+            if let value { set += [field.rawValue, value] } else { removed.append(field.rawValue) }
+        }
+        return [String(set.count)] + set + removed
+    }
 
     package mutating func tier(_ tier: String?) { values.updateValue(tier, forKey: .tier) }
 

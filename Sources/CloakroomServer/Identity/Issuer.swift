@@ -73,6 +73,14 @@ package struct Issuer: Sendable {
         self.leeway = leeway
     }
 
+    /// The user that a token of this subject is for.
+    package func userID(of subject: String) -> UserID {
+        switch subjects {
+        case .plain: UserID(issuer: name, subject: subject)
+        case .mapped: UserID(mapping: subject, of: name)
+        }
+    }
+
     /// For a verifier.
     package func trusted(_ keys: KeySet) -> TrustedIssuer {
         TrustedIssuer(
@@ -96,11 +104,7 @@ package final class IdentityProvider {
 
     /// - Returns: `nil` when a token of ours names what is no user id.
     func userID(_ subject: String) -> UserID? {
-        if isOurselves { return UserID(subject) }
-        return switch issuer.subjects {
-        case .plain: UserID(issuer: issuer.name, subject: subject)
-        case .mapped: UserID(mapping: subject, of: issuer.name)
-        }
+        isOurselves ? UserID(subject) : issuer.userID(of: subject)
     }
 
     /// - Parameter now: an issuer whose clock is ahead does not date a token after its arrival.

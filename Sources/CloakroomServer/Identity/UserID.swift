@@ -47,8 +47,9 @@ extension UserID {
         self = mapped
     }
 
-    /// A subject of this shape is mapped as well, or it could be chosen to meet the folder of a mapped one.
-    private var looksMapped: Bool {
+    /// Whether it has the shape of a mapped one. A subject of this shape is mapped as well, or it could be chosen to meet the
+    /// folder of a mapped one.
+    package var looksMapped: Bool {
         let bytes = Array(text.utf8)
         guard bytes.count == 38, bytes.starts(with: "u_".utf8) else { return false }
         return bytes[16] == UInt8(ascii: "5")

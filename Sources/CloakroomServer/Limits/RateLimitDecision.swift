@@ -32,6 +32,8 @@ package struct RateLimitDecision: Sendable, Equatable {
     package let userQuantity: Window?
     /// Until the same may be requested again.
     let wait: Milliseconds
+    /// The most keys or bytes that a window ever lets in, where more are requested: waiting would not help.
+    var maximum: Int?
 
     package var isAllowed: Bool { verdict == .allowed || verdict == .open }
 
@@ -68,6 +70,8 @@ extension RateLimitDecision {
             count.user.quantity.map { Window($0, quota: limit.userQuota, taken: amount) }
         }
         wait = refusing?.left ?? .zero
+        let most = terms.quantity.map { min($0.quota, $0.userQuota) }
+        maximum = most.flatMap { $0 < cost.quantity ? $0 : nil }
     }
 }
 
@@ -92,7 +96,7 @@ extension Settings.Limit {
 
 extension HeaderFields {
     /// Adds `RateLimit-Policy` and `RateLimit`, a list each (draft-ietf-httpapi-ratelimit-headers), and `Retry-After`
-    /// on a refusal.
+    /// on a refusal that does not last.
     mutating func add(_ terms: RateLimitPolicy, _ decision: RateLimitDecision) {
         if decision.verdict != .closed {
             // The fields of most responses are everybody's until here: they are copied once.
@@ -105,7 +109,9 @@ extension HeaderFields {
                 if let quantity = decision.userQuantity { text.append(next: quantity, terms.userQuantityLabel) }
             }
         }
-        if !decision.isAllowed { add("Retry-After", String(Swift.max(1, decision.wait.wholeSeconds))) }
+        if !decision.isAllowed, decision.maximum == nil {
+            add("Retry-After", String(Swift.max(1, decision.wait.wholeSeconds)))
+        }
     }
 
     /// Four windows of at most 72 bytes, and the name.

@@ -161,7 +161,10 @@ enum RedisFailureLabel: String, MetricLabel {
 
     static let name = "reason"
 
-    init(_ error: RedisError) { self = RedisFailureLabel(rawValue: error.label) ?? .other }
+    init(_ error: RedisError) {
+        // What failed in TLS is for the log; there is no connection.
+        self = if case .tls = error { .unavailable } else { RedisFailureLabel(rawValue: error.label) ?? .other }
+    }
 }
 
 enum IssuedLabel: String, MetricLabel {

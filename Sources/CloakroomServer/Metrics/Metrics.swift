@@ -8,6 +8,7 @@ package final class Metrics {
     let layout: MetricsLayout
     let row: MappedCounters
     let inFlight: RequestsInFlight
+    private let use: FileUse?
 
     /// In a row that is not shared.
     ///
@@ -17,10 +18,13 @@ package final class Metrics {
         try self.init(layout: layout, row: .anonymous(count: layout.count))
     }
 
-    /// - Parameter row: at least as long as the layout.
-    init(layout: MetricsLayout, row: MappedCounters) throws(SystemError) {
+    /// - Parameters:
+    ///   - row: at least as long as the layout.
+    ///   - use: shows that the row is in use; `nil` for one that is not shared.
+    init(layout: MetricsLayout, row: MappedCounters, use: FileUse? = nil) throws(SystemError) {
         self.layout = layout
         self.row = row
+        self.use = use
         inFlight = try RequestsInFlight()
         count(layout.starts)
     }

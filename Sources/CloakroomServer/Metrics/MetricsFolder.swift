@@ -32,26 +32,40 @@ package final class MetricsFolder {
         let description = URL(fileURLWithPath: "\(path)/\(layout.fingerprint).layout")
         try? Data(layout.description.utf8).write(to: description, options: .atomic)
         let file = "\(path)/\(name)-\(layout.fingerprint)\(Self.ending)"
-        return try Metrics(layout: layout, row: MappedCounters(path: file, count: layout.count))
+        let row = try MappedCounters(path: file, count: layout.count)
+        // Gauges of a worker that was killed would be those of its successor, too.
+        let use = try FileUse(file) {
+            for index in Self.gauges(of: layout) { row.add(0 &- row[index], at: index) }
+        }
+        return try Metrics(layout: layout, row: row, use: use)
+    }
+
+    private static func gauges(of layout: MetricsLayout) -> [Int] {
+        layout.families.filter { $0.kind == "gauge" }.flatMap(\.series).map(\.index)
     }
 
     static func fileName(_ worker: String) -> String {
         String(worker.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
     }
 
-    /// The rows of all workers, added up by series. Gauges are those of the workers with the same layout.
+    /// The rows of all workers, added up by series: counters also of workers that have ended, so that none goes back, and gauges of
+    /// those that run with the same layout.
+    ///
+    /// - Returns: the sums, and how many workers run.
     func sums(of layout: MetricsLayout) -> (values: [UInt64], workers: Int) {
         var values = [UInt64](repeating: 0, count: layout.count)
         var workers: Set<Substring> = []
         let own = layout.fingerprint
+        let gauges = Set(Self.gauges(of: layout))
         for file in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] where file.hasSuffix(Self.ending)
         {
             let name = file.dropLast(Self.ending.count)
             guard let dash = name.lastIndex(of: "-") else { continue }
             let fingerprint = String(name[name.index(after: dash)...])
+            let runs = FileUse.isUsed("\(path)/\(file)")
             if fingerprint == own {
                 guard let row = try? MappedCounters(path: "\(path)/\(file)", count: layout.count) else { continue }
-                for index in values.indices { values[index] &+= row[index] }
+                for index in values.indices where runs || !gauges.contains(index) { values[index] &+= row[index] }
             } else {
                 let indices = translation(of: fingerprint, to: layout)
                 guard let last = indices.map(\.from).max(),
@@ -59,7 +73,7 @@ package final class MetricsFolder {
                 else { continue }
                 for (from, to) in indices { values[to] &+= row[from] }
             }
-            workers.insert(name[..<dash])
+            if runs { workers.insert(name[..<dash]) }
         }
         return (values, workers.count)
     }

@@ -54,7 +54,9 @@ extension CloakroomService {
     /// `GET /companion/s3/multipart/{id}/{number}`.
     func companionPart(_ request: Request, id: String, number: String) -> RequestStep {
         companion(request, id: id) { [self] (uploads, ticket, subject, entitlement) async throws(AWSError) in
-            guard let number = QueryParameters.partNumber(number) else { return .answered(RouteResponse(.partNumber)) }
+            guard let number = QueryParameters.partNumber(number), number <= uploads.maximumPartNumber else {
+                return .answered(RouteResponse(.partNumber(maximum: uploads.maximumPartNumber)))
+            }
             let signed = try await uploads.urls([number], of: ticket)
             let body = CompanionPartURLBody(url: signed.urls[number] ?? "", expires: signed.expires)
             return handedOut(
@@ -65,9 +67,9 @@ extension CloakroomService {
     /// `GET /companion/s3/multipart/{id}/batch`.
     func companionBatch(_ request: Request, id: String) -> RequestStep {
         companion(request, id: id) { [self] (uploads, ticket, subject, entitlement) async throws(AWSError) in
-            guard let numbers = QueryParameters(form: request.query)?.partNumbers else {
-                return .answered(RouteResponse(.partNumber))
-            }
+            guard let numbers = QueryParameters(form: request.query)?.partNumbers,
+                numbers.allSatisfy({ $0 <= uploads.maximumPartNumber })
+            else { return .answered(RouteResponse(.partNumber(maximum: uploads.maximumPartNumber))) }
             let signed = try await uploads.urls(numbers, of: ticket)
             return handedOut(
                 .json(CompanionPartURLsBody(urls: signed.urls).encoded), ticket.objectKey, until: signed.expiration,

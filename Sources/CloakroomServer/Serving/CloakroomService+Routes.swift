@@ -288,6 +288,11 @@ extension RouteResponse {
         switch decision.verdict {
         case .refused, .openRefused:
             let name = decision.refusing ?? cost.name
+            if let maximum = decision.maximum {
+                let counted = cost.name.quantity ?? name
+                return error(
+                    .invalidRequest, counted.refusal(above: maximum), reason: "above the window: \(counted.rawValue)")
+            }
             return error(
                 .tooManyRequests, name.refusal,
                 reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
@@ -298,6 +303,13 @@ extension RouteResponse {
 }
 
 extension RateLimitName {
+    /// - Parameter maximum: as many as a window has when nothing was counted.
+    fileprivate func refusal(above maximum: Int) -> String {
+        unit == "keys"
+            ? "At most \(maximum) keys can be named at once"
+            : "At most \(maximum) bytes can be uploaded at once"
+    }
+
     fileprivate var refusal: String {
         switch self {
         // The same words for both: clients know them.
@@ -324,7 +336,7 @@ extension RouteResponse {
             self = .error(.subscriptionRequired, "Active subscription required", reason: refusal.rawValue)
         case .storageExceeded:
             self = .error(.storageQuotaExceeded, "Storage quota exceeded", reason: refusal.rawValue)
-        case .malformedRecord: self = .internalError(reason: refusal.rawValue)
+        case .unknownTier, .malformedRecord: self = .internalError(reason: refusal.rawValue)
         }
     }
 

@@ -96,6 +96,11 @@ package final class CloakroomService {
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),
             settings: dependencies.settings.entitlements, now: dependencies.now)
         notificationTerms = RateLimitPolicy(.notification, dependencies.settings.limits)
+        admissions.onUnknownTier = { [log = dependencies.log] tier, user in
+            log.warning(
+                "a user's record names a tier that the settings lack: renewals go on, nothing is vended or uploaded",
+                ["tier": .text(tier), "user": .text(user.text)])
+        }
     }
 
     /// Frees what is kept of each client and can be worked out again. Credentials stay: they cost calls of STS.
@@ -211,5 +216,8 @@ extension Request {
 
 extension CloakroomService {
     /// Keeps probing the dependencies until the task is cancelled.
+    /// What `/readyz` would say.
+    package var isReady: Bool { dependencies.readiness.isReady }
+
     package func watchReadiness() async { await dependencies.readiness.watch(log: dependencies.log) }
 }

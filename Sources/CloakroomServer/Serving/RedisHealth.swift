@@ -31,7 +31,8 @@ package final class RedisHealth {
 
     /// In words, beginning with Redis' own word for it; `nil` when all is well.
     package var fault: String? {
-        guard redis.isReady else { return redis.refusal?.sentence ?? "no connection" }
+        if let refusal = redis.refusal { return refusal.sentence }
+        guard redis.isReady else { return "no connection" }
         return refusal?.error.sentence
     }
 
@@ -111,7 +112,8 @@ extension RedisError {
 
     /// What an operator can do about it, in a sentence.
     package var advice: String {
-        switch code {
+        if case .tls(let failure) = self { return failure.cause.advice }
+        return switch code {
         case "READONLY", "MASTERDOWN":
             "this Redis is a replica; point redis.address at the primary, or at a name that follows it; with"
                 + " redis.sentinels the worker asks them again by itself"
@@ -138,6 +140,28 @@ extension RedisError {
             "look whether Redis is running, and whether redis.address, redis.sentinels or redis.cluster, redis.tls,"
                 + " redis.certificateAuthorities and the network are right"
         default: "look into Redis' own log"
+        }
+    }
+}
+
+extension RedisTLSFailure.Cause {
+    /// What an operator can do about it, in a sentence.
+    fileprivate var advice: String {
+        switch self {
+        case .certificateRequired:
+            "Redis wants a certificate of its clients, and none is sent: set tls-auth-clients no in redis.conf"
+        case .noTLS: "no TLS is spoken there: give the port of Redis' tls-port, or redis.tls: false"
+        case .untrusted:
+            "give in redis.certificateAuthorities the PEM file of the authority that Redis' certificate is of, and look"
+                + " whether that is valid"
+        case .otherName:
+            "give a name that Redis' certificate is for in redis.address, redis.sentinels or redis.cluster, and let sentinels"
+                + " and nodes of a cluster announce it"
+        case .silence:
+            "look whether the port is that of Redis' tls-port, for one without TLS waits as well, and whether Redis is busy"
+        case .other:
+            "look into Redis' own log: its tls-auth-clients has to be no, for no certificate is sent, and its tls-protocols"
+                + " have TLSv1.2 or newer"
         }
     }
 }

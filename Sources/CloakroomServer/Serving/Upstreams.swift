@@ -75,6 +75,13 @@ package struct Upstreams {
             credentials: credentials(of: role).source, retry: retry, runtime: runtime, isolation: LoopActor.shared)
     }
 
+    /// STS as those credentials call it that ``iam(of:)`` has: it knows whose they are.
+    package func sts(of role: SessionRole) -> STSClient {
+        STSClient(
+            endpoint: role.sts, transport: transport, credentials: credentials(of: role).source, retry: retry,
+            runtime: runtime, isolation: LoopActor.shared)
+    }
+
     /// The credentials that call AWS for a role.
     package func credentials(of role: SessionRole) -> WorkerCredentials {
         role.profile.flatMap { roleCredentials[$0] } ?? credentials

@@ -4,7 +4,7 @@ extension SettingsCheck {
         [
             server, clusterAlone, clusterCount, repeatedNode, clusterDatabase, master, sentinelCount, repeatedSentinel,
             user,
-            sentinelUser, sentinelAlone, timeout,
+            sentinelUser, sentinelAlone, authoritiesAlone, timeout,
         ].compactMap(\.self)
     }
 
@@ -92,6 +92,14 @@ extension SettingsCheck {
         }
         return redis.fault(
             \.sentinelPassword, "stands without redis.sentinels", "give the sentinels, or take it out")
+    }
+
+    /// They show that TLS is meant. Without it the password would be sent in plain text.
+    private var authoritiesAlone: SettingsError? {
+        guard redis.valid(\.certificateAuthorities) != nil, redis.valid(\.tls) == false else { return nil }
+        return redis.fault(
+            \.certificateAuthorities, "stands without redis.tls: true, and Redis is reached in plain text",
+            "give redis.tls: true, or take redis.certificateAuthorities out")
     }
 
     private var timeout: SettingsError? {

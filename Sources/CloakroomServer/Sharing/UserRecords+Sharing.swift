@@ -235,12 +235,26 @@ extension UserRecords {
         _ script: RedisScript, _ user: UserID, _ arguments: [String]
     ) async throws(UserRecordError) -> RedisReply {
         let key = Self.key(of: user, prefix: keyPrefix)
-        let call = script.call(keys: [key], arguments: arguments)
+        do throws(RedisError) { return try await send(script.call(keys: [key], arguments: arguments), key) } catch {
+            throw UserRecordError(error)
+        }
+    }
+
+    private func run(
+        _ script: WithdrawalScript, _ user: UserID, _ arguments: [String]
+    ) async throws(UserRecordError) -> RedisReply {
+        let key = Self.key(of: user, prefix: keyPrefix)
         do throws(RedisError) {
-            return if let sender { try await sender(call, key) } else { try await redis.run(call) }
+            return try await script.run(keys: [key], arguments: arguments) { call throws(RedisError) in
+                try await send(call, key)
+            }
         } catch {
             throw UserRecordError(error)
         }
+    }
+
+    private func send(_ call: RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply {
+        if let sender { try await sender(call, key) } else { try await redis.run(call) }
     }
 
     private static func mark() -> String { randomBytes(8).hexadecimal }
@@ -279,7 +293,7 @@ extension UserRecords {
             """)
 
     /// What is being shared with the user by another command meanwhile finds another revision; without one nothing is.
-    private static let unshareScript = RedisScript(
+    private static let unshareScript = WithdrawalScript(
         text: """
             local values = redis.call('HMGET', KEYS[1], 'sharesRevision', 'shares')
             if not values[1] and not values[2] then return {0, ''} end
@@ -301,7 +315,7 @@ extension UserRecords {
             return {left, table.concat(removed, '\\n')}
             """)
 
-    private static let forgetScript = RedisScript(
+    private static let forgetScript = WithdrawalScript(
         text: """
             local kept = {}
             for word in string.gmatch(redis.call('HMGET', KEYS[1], 'sharedWith')[1] or '', '%S+') do

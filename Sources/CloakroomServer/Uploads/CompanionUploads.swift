@@ -90,6 +90,10 @@ final class CompanionUploads {
         return ticket
     }
 
+    /// Of the parts of what may be uploaded at most, each but the last of 5 MiB at least; 10,000 are S3's limit (Amazon S3 User Guide,
+    /// "Multipart upload limits").
+    var maximumPartNumber: Int { min(10_000, (rules.maximumBytes - 1) / (5 << 20) + 1) }
+
     /// - Returns: by number, and when they all end.
     func urls(
         _ numbers: [Int], of ticket: CompanionTicket

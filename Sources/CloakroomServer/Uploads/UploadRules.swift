@@ -25,7 +25,8 @@ struct UploadRules: Sendable {
         case malformedQuery
         case malformedBody
         /// Of a part on Companion's wire, where how many there are is not known.
-        case partNumber
+        /// - Parameter maximum: of the numbers.
+        case partNumber(maximum: Int)
         case metadata
         /// - Parameter count: of the parts there are.
         case partNumbers(count: Int)
@@ -43,8 +44,8 @@ struct UploadRules: Sendable {
             case .chatNotEnabled: "Images of chats are not set up here"
             case .malformedQuery: "Invalid query"
             case .malformedBody: "Invalid request body"
-            case .partNumber:
-                "Parts have numbers from 1 to 10000, and at most \(WireLimits.maximumPartsPerRequest) are signed at once"
+            case .partNumber(let maximum):
+                "Parts have numbers from 1 to \(maximum), and at most \(WireLimits.maximumPartsPerRequest) are signed at once"
             case .metadata:
                 "metadata must have names of letters, digits, dots, hyphens and underscores, and at most"
                     + " \(CompanionParameters.maximumMetadataBytes) bytes"

@@ -22,6 +22,12 @@ package struct SessionRole: Sendable, Equatable {
 
     /// As IAM names it: without path and account.
     package var nameInIAM: String { arn.split(separator: "/").last.map(String.init) ?? arn }
+
+    /// The AWS account that the role is in; `nil` for an ARN without one, such as Ceph's.
+    package var account: String? {
+        let parts = arn.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count > 4 && !parts[4].isEmpty ? String(parts[4]) : nil
+    }
 }
 
 /// The roles over which users are spread, and those that users had before.

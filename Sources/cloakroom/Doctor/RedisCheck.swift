@@ -14,9 +14,9 @@ struct RedisCheck {
     func findings() async -> [Finding] {
         let settings = dependencies.settings
         let redis: any RedisClient
-        let sentinels: [Finding]
+        let sentinels: [RedisSentinels.Status]?
         do {
-            sentinels = try await sentinelFindings()
+            sentinels = try await sentinelStatuses()
             // How slow it is shall be told, not cut off.
             redis = try settings.redis.clientForPeople(
                 atLeast: .seconds(2), writes: !dependencies.options.isReadOnly)
@@ -38,13 +38,23 @@ struct RedisCheck {
             let refusal = await script(redis)
             for index in servers.indices { servers[index].observations.script = refusal }
         }
-        return sentinels + RedisFindings.all(servers, settings)
+        var findings = RedisFindings.all(servers, settings)
+        if let sentinels {
+            let refusals = await (redis as? RedisFailoverClient)?.replicaRefusals(of: Self.harmless) ?? []
+            findings = SentinelFindings(sentinels, settings.redis, replicaRefusals: refusals).all + findings
+        }
+        return findings
     }
 
-    private func sentinelFindings() async throws(NoAuthoritiesError) -> [Finding] {
-        let redis = dependencies.settings.redis
-        guard let options = try redis.sentinelsForPeople(atLeast: .seconds(2)) else { return [] }
-        return SentinelFindings(await RedisSentinels.statuses(options), redis).all
+    /// A script that reads and writes nothing.
+    private static let harmless = RedisScript(
+        source: "return 1", digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
+    ).call(keys: [], arguments: [])
+
+    /// - Returns: `nil` without sentinels.
+    private func sentinelStatuses() async throws(NoAuthoritiesError) -> [RedisSentinels.Status]? {
+        guard let options = try dependencies.settings.redis.sentinelsForPeople(atLeast: .seconds(2)) else { return nil }
+        return await RedisSentinels.statuses(options)
     }
 
     /// Of one server, but for scripts.
@@ -90,8 +100,7 @@ struct RedisCheck {
     /// The workers' own scripts, on keys of the doctor's.
     private func script(_ redis: any RedisClient) async -> RedisSelfTest.Refusal? {
         guard !dependencies.options.isReadOnly else {
-            let script = RedisScript(source: "return 1", digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
-            do throws(RedisError) { _ = try await redis.run(script.call(keys: [], arguments: [])) } catch {
+            do throws(RedisError) { _ = try await redis.run(Self.harmless) } catch {
                 return RedisSelfTest.Refusal(purpose: "limits", error: error)
             }
             return nil

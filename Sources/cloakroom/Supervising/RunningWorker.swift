@@ -30,8 +30,19 @@ final class RunningWorker {
         }
     }
 
-    /// Whether it has said that it is ready.
+    /// Whether it has said that it serves requests.
     var isUp: Bool { beats > 0 }
+
+    enum Readiness { case unknown, notReady, ready }
+
+    /// What its `/readyz` would say now.
+    var readiness: Readiness {
+        switch words[WorkerMemory.readiness] {
+        case 1: .notReady
+        case 2: .ready
+        default: .unknown
+        }
+    }
 
     var uptime: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- start)) }
 

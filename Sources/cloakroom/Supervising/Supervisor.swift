@@ -15,12 +15,15 @@ final class Supervisor {
     private let program = ProgramFile()
     private let lifeline: SharedLifeline
     private let folder: SupervisorFolder?
+    private let launcher: WorkerLauncher
     private let slots: [WorkerSlot]
     private let log: Log
     private let stop = StopRequest()
     private var phase = Phase.running
     /// The slots still to be replaced, the one at work first.
     private var replacing: ArraySlice<WorkerSlot> = []
+    /// Or workers that no request reaches any more.
+    private var isReload = true
     /// What was requested meanwhile, once however often: done when all are replaced.
     private var reloadsAgain = false
     private var changesProgram = false
@@ -71,10 +74,11 @@ final class Supervisor {
             folder = nil
             log.error("no folder for the supervisor: each worker shows its own metrics", ["reason": .text("\(error)")])
         }
-        let program = WorkerLauncher(
+        let launcher = WorkerLauncher(
             file: program, lifeline: lifeline, settingsFile: line.settingsFile, folder: folder)
+        self.launcher = launcher
         let timeouts = WorkerSlot.Timeouts(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
-        slots = line.listen.addresses.map { WorkerSlot(address: $0, program: program, timeouts: timeouts, log: log) }
+        slots = line.listen.addresses.map { WorkerSlot(address: $0, program: launcher, timeouts: timeouts, log: log) }
         for worker in state?.workers ?? [] {
             try slots[worker.slot].adopt(worker, ownsSocket: folder?.isInPlace != false)
         }
@@ -169,6 +173,8 @@ final class Supervisor {
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])
         }
         log.info("replacing the workers", ["workers": .integer(slots.count)])
+        launcher.takeSettings()
+        isReload = true
         replacing = slots[...]
         replacing.first?.replace()
     }
@@ -181,13 +187,15 @@ final class Supervisor {
         case .done:
             replacing.removeFirst()
             guard replacing.isEmpty else {
-                replacing.first?.replace()
+                replacing.first?.replace(isReload: isReload)
                 return
             }
             log.info("all workers are replaced")
+            if isReload { launcher.reloaded(true) }
             tellProgram()
         case .failed:
             replacing = []
+            if isReload { launcher.reloaded(false) }
             log.error("a new worker did not come up; the others stay")
         }
         looksAgainAt = 0
@@ -241,8 +249,9 @@ final class Supervisor {
         log.error(
             "another process has removed the sockets of workers; they are replaced",
             ["listen": .text("\(first.address)"), "workers": .integer(lost.count)])
+        isReload = false
         replacing = lost[...]
-        first.replace()
+        first.replace(isReload: isReload)
     }
 
     // MARK: Another program

@@ -3,7 +3,7 @@
 /// Supervisor and worker may be of two versions. One that knows only the first words maps no more than those; the others
 /// read 0 where nothing wrote them.
 enum WorkerMemory {
-    static let count = 4
+    static let count = 5
     /// Added to as long as the worker's loop turns; 0 until the worker is up.
     static let beats = 0
     /// ``Capabilities``, written by the supervisor before the worker starts.
@@ -12,6 +12,8 @@ enum WorkerMemory {
     /// before its first beat. They are of the settings that this worker read; the supervisor may know others.
     static let hungAfter = 2
     static let drain = 3
+    /// 1 while the worker is not ready, as its `/readyz` says, 2 while it is; 0 for a worker that does not tell.
+    static let readiness = 4
 
     /// What the supervisor does for the worker.
     struct Capabilities: OptionSet, Sendable {
@@ -21,7 +23,11 @@ enum WorkerMemory {
         static let publishesSocket = Capabilities(rawValue: 1)
         /// It passes a folder for the counters of all its workers, as ``metricsFolderDescriptor``.
         static let metricsFolder = Capabilities(rawValue: 2)
+        /// It passes the text of the settings, as ``settingsDescriptor``.
+        static let settings = Capabilities(rawValue: 4)
     }
 
     static let metricsFolderDescriptor: Int32 = 5
+    static let settingsDescriptor: Int32 = 6
+    static let maximumSettingsBytes = 1 << 20
 }

@@ -28,6 +28,8 @@ final class WorkerSlot {
     /// When to start the next one after a crash.
     private var startsAt: UInt64?
     private(set) var replacement = Replacement.done
+    /// Whether the replacement is for a reload.
+    private var isReload = true
     /// The socket of the worker that was published last; `nil` for ports.
     private var socket: FileIdentity?
 
@@ -36,6 +38,8 @@ final class WorkerSlot {
         let hungAfter: Duration
         /// How long a worker that is told to stop may finish requests.
         let drain: Duration
+        /// One that is not ready by then, while another is, never will be.
+        var ready: Duration = .seconds(10)
     }
 
     /// A worker that is not up by then never will be.
@@ -59,20 +63,24 @@ final class WorkerSlot {
     var published: RunningWorker? { current.flatMap { $0.isPublished ? $0 : nil } }
 
     func start() {
-        current = spawn()
+        current = spawn(.again)
         if current == nil { startAgain(afterUptime: .zero) }
     }
 
     /// Starts a second worker on the same address; when it is up, the first is told to stop. A first one that is not up
     /// itself is ended before.
-    func replace() {
+    ///
+    /// - Parameter isReload: whether the second is to have what lies on the disk now. Then a first one that is ready keeps its place,
+    ///   and the replacement fails, where the second is not ready within ten seconds: with settings that lead to no Redis, say.
+    func replace(isReload: Bool = true) {
         look()
+        self.isReload = isReload
         startsAt = nil
         if let worker = current, !worker.isUp {
             current = nil
             leave(worker)
         }
-        next = spawn()
+        next = spawn(isReload ? .anew : .again)
         replacement = next == nil ? .failed : .underWay
         if current == nil, next == nil { startAgain(afterUptime: .zero) }
     }
@@ -148,12 +156,25 @@ final class WorkerSlot {
             worker.kill()
         }
         if let worker = current, worker.isUp { publish(worker) }
-        if let worker = next, worker.isUp, publish(worker) {
+        if let worker = next, worker.isUp, mayTakeOver(worker), publish(worker) {
             if let old = current { leave(old) }
             current = worker
             next = nil
             replacement = .done
         }
+    }
+
+    private func mayTakeOver(_ worker: RunningWorker) -> Bool {
+        guard isReload, worker.readiness == .notReady, let current, current.isUp, current.readiness == .ready else {
+            return true
+        }
+        if !worker.isEnding, worker.uptime > timeouts.ready {
+            log.error(
+                "the new worker is not ready, and the former one is; the new one is ended",
+                ["listen": .text("\(address)"), "process": .integer(Int(worker.process))])
+            worker.kill()
+        }
+        return false
     }
 
     private func watch(_ worker: RunningWorker) {
@@ -173,9 +194,9 @@ final class WorkerSlot {
         startsAt = Monotonic.now &+ crashes.pause(afterUptime: uptime).nanoseconds
     }
 
-    private func spawn() -> RunningWorker? {
+    private func spawn(_ start: WorkerLauncher.Start) -> RunningWorker? {
         do throws(SystemError) {
-            return try program.start(on: address.description)
+            return try program.start(start, on: address.description)
         } catch {
             log.error("worker cannot be started", ["listen": .text("\(address)"), "reason": .text("\(error)")])
             return nil

@@ -19,11 +19,13 @@ enum UserHelp {
           get ID [--json]        shows the record
           disable ID [--reason TEXT]
                                  refuses everything from now on, and ends what is shared; what was vended before lives
-                                 to its end
+                                 to its end; makes a record where there is none, and says so
           enable ID              takes that back; what was revoked stays revoked, what was shared is not shared again;
                                  makes no record
-          delete ID              forgets the record, and what was revoked: without one, the settings decide; ends what
-                                 is shared
+          delete ID [--forget-revocation]
+                                 forgets the record: without one, the settings decide; ends what is shared; within 12
+                                 hours of a revocation only with the option, since workers would hand out again what IAM
+                                 may deny
           revoke ID [--apply] [--keep-enabled]
                                  disables, and denies what was issued before: see cloakroom user revoke --help
           share ID --with ID2 --prefix P --until WHEN
@@ -33,6 +35,10 @@ enum UserHelp {
           shares ID [--json]     what the user shares, and what is shared with them
           list [--prefix P] [--limit N] [--cursor C] [--json]
                                  users with a record, about 1000, in no order; C is where an earlier list ended
+
+        In place of ID: --subject S, the user whom an issuer's tokens call S, and with several issuers --issuer I as well.
+        Where all issuers map their subjects, each ID is u_ and a UUID; set, disable, revoke and share take another one
+        with --any-id only.
 
         Options of set:
           --tier T                 the subscription tier
@@ -58,5 +64,6 @@ enum UserHelp {
           cloakroom user shares u_2 cloakroom.json5
           cloakroom user unshare u_1 --with u_2 cloakroom.json5
           cloakroom user list --prefix u_ cloakroom.json5
+          cloakroom user get --subject 001999.3f2b.1644 --issuer https://appleid.apple.com cloakroom.json5
         """
 }

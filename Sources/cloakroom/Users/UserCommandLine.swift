@@ -14,13 +14,60 @@ struct UserCommandLine {
 
     init(settings: Settings) { self.settings = settings }
 
-    /// - Parameter options: with a user's id before the settings file.
-    static func ofUser(_ options: Options) throws(EarlyExit) -> (line: Self, user: UserID) {
+    /// Of a command about one user: the id stands before the settings file, or issuer and subject in its place.
+    static func syntax(
+        _ command: String, _ summary: String, values: [String: CommandSyntax.Value] = [:], flags: Set<String> = []
+    ) -> CommandSyntax {
+        let identity: [String: CommandSyntax.Value] = ["issuer": .text, "subject": .text]
+        return CommandSyntax(
+            command, summary, values: values.merging(identity) { own, _ in own }, flags: flags,
+            operands: [.text, .file])
+    }
+
+    /// - Parameters:
+    ///   - options: of ``syntax(_:_:values:flags:)``.
+    ///   - makesRecord: whether the command makes a record where there is none; it then has the flag `any-id`.
+    static func ofUser(
+        _ options: Options, makesRecord: Bool = false
+    ) throws(EarlyExit) -> (line: Self, user: UserID) {
+        guard options.values["issuer"] == nil, options.values["subject"] == nil else { return try ofSubject(options) }
         guard options.operands.count == 2 else { throw .usage("this takes a user's id and one settings file") }
         guard let user = UserID(options.operands[0]) else {
             throw .usage("that is no user id: it has 1 to 64 letters, digits, - and _")
         }
-        return (Self(settings: try settings(options.operands[1])), user)
+        let line = Self(settings: try settings(options.operands[1]))
+        if makesRecord { try line.requireIssued(user, options) }
+        return (line, user)
+    }
+
+    private static func ofSubject(_ options: Options) throws(EarlyExit) -> (line: Self, user: UserID) {
+        guard let subject = options.values["subject"], !subject.isEmpty else {
+            throw .usage("--issuer goes with --subject: what the issuer's tokens call the user")
+        }
+        guard options.operands.count == 1 else {
+            throw .usage("with --subject this takes one settings file, and no user's id")
+        }
+        let line = Self(settings: try settings(options.operands[0]))
+        guard let user = line.settings.userID(ofSubject: subject, issuer: options.values["issuer"]) else {
+            let issuers = line.settings.tokens.issuers.map(\.name).joined(separator: ", ")
+            throw .usage("--issuer takes one of the settings' issuers: \(issuers)")
+        }
+        Output.note("the user is \(user.text)")
+        return (line, user)
+    }
+
+    /// Refuses an id that no token can have, unless the operator insists: what is recorded under it affects no user.
+    func requireIssued(_ user: UserID, _ options: Options) throws(EarlyExit) {
+        guard !settings.isIssued(user), !options.flags.contains("any-id") else { return }
+        throw .usage(
+            "no token can be of the user \(user.text): all issuers of the settings map their subjects, to u_ and a UUID; "
+                + "give --subject in place of the id, or --any-id with it")
+    }
+
+    /// Of a user without a record, who has one now.
+    static func sentence(ofNew user: UserID) -> String {
+        "there was no record of \(user.text), and one is made: is the id right? Object keys and the audit have it; "
+            + "--subject finds it"
     }
 
     private static func settings(_ file: String) throws(EarlyExit) -> Settings {
@@ -58,11 +105,18 @@ struct UserCommandLine {
         case .malformed(let field?):
             "the record's \(field.rawValue) holds what no command writes; set it anew, or delete the record"
         case .malformed(nil): "the record's key holds something else; delete the record"
-        case .redis(.refused(code: "MOVED")):
-            "slots of the cluster at \(redis.servers) have moved meanwhile, and some keys may be missing; run this again"
-        case .redis(.refused(let code)): "Redis at \(redis.servers) refuses with \(code); may this user do that there?"
+        case .redis(.refused(code: "MOVED")) where redis.servers.isCluster:
+            "slots of \(redis.servers) have moved meanwhile, and some keys may be missing; run this again from the beginning"
+        case .redis(.refused(let code)):
+            "Redis at \(redis.servers) refuses with \(code); \(RedisError.refused(code: code).advice)"
+        case .redis(.tls(let failure)):
+            "no connection through TLS to Redis at \(redis.servers): \(failure.text); \(RedisError.tls(failure).advice)"
         case .redis(let error):
             "Redis at \(redis.servers) does not respond (\(error.label)); is it running, and is \(redis.servers.key) right?"
         }
     }
+}
+
+extension Settings.Redis.Servers {
+    fileprivate var isCluster: Bool { if case .cluster = self { true } else { false } }
 }

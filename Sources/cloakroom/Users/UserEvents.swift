@@ -37,6 +37,7 @@ enum UserEvents {
             }
         }
         return Output.fail(
-            "that is done for \(user.text), but Redis did not take the event of it (\(failure.label)); run this again")
+            "that is done for \(user.text), but Redis did not take the event of it (\(failure.label)): "
+                + "\(failure.advice); then run this again")
     }
 }

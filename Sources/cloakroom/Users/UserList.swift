@@ -16,8 +16,10 @@ enum UserList: UserCommand {
             throw .usage("--prefix takes the beginning of a user's id")
         }
         let limit = try options.number("limit", 1...100_000, default: 1000)
-        guard UInt64(cursor) != nil else { throw .usage("--cursor takes what an earlier list ended with") }
-        let isJSON = options.flags.contains("json")
+        guard line.settings.redis.servers.isCursor(cursor) else {
+            throw .usage("--cursor takes what an earlier list ended with")
+        }
+        let (settings, isJSON) = (line.settings, options.flags.contains("json"))
         return line.withRecords { records in
             if !isJSON { Output.print(UserRecord.heading) }
             var seen: Set<UserID> = []
@@ -26,7 +28,7 @@ enum UserList: UserCommand {
                 let (users, next) = try await records.page(from: cursor, startingWith: prefix)
                 // Redis may name a key twice while it moves its table.
                 for user in users where seen.insert(user).inserted {
-                    try await show(user, records, isJSON: isJSON)
+                    try await show(user, records, settings, isJSON: isJSON)
                 }
                 cursor = next
             } while cursor != "0" && seen.count < limit
@@ -37,14 +39,30 @@ enum UserList: UserCommand {
 
     /// A record that cannot be read is told of, and does not hide the others.
     @LoopActor
-    private static func show(_ user: UserID, _ records: UserRecords, isJSON: Bool) async throws {
+    private static func show(
+        _ user: UserID, _ records: UserRecords, _ settings: Settings, isJSON: Bool
+    ) async throws {
         switch await records.outcome(for: user) {
-        case .success(let record?): Output.print(isJSON ? record.json(of: user) : record.row(of: user))
+        case .success(let record?):
+            let isUnknown = settings.lacksTier(of: record)
+            Output.print(
+                isJSON
+                    ? record.json(of: user, isTierUnknown: isUnknown) : record.row(of: user, isTierUnknown: isUnknown))
         case .success(nil): return
         case .failure(.malformed(let field)):
             Output.note("the record of \(user.text) cannot be read: \(field?.rawValue ?? "it is no hash")")
         case .failure(let error): throw error
         }
+    }
+}
+
+extension Settings.Redis.Servers {
+    /// Whether a list of keys can have ended so: with a number, or with the cluster's owners of slots, a primary and a number.
+    func isCursor(_ text: String) -> Bool {
+        guard case .cluster = self, text != "0" else { return UInt64(text) != nil }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 3 && UInt64(parts[0], radix: 16) != nil && UInt16(parts[1]) != nil
+            && UInt64(parts[2]) != nil
     }
 }
 

@@ -11,88 +11,66 @@ import CloakroomServer
 
 /// `cloakroom user revoke`
 enum UserRevoke: Command {
-    static let syntax = CommandSyntax(
-        "user revoke", "disable, and deny what was issued before", flags: ["apply", "keep-enabled"],
-        operands: [.text, .file])
+    static let syntax = UserCommandLine.syntax(
+        "user revoke", "disable, and deny what was issued before",
+        flags: ["all-sessions", "any-id", "apply", "keep-enabled"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
-        let (line, user) = try UserCommandLine.ofUser(options)
+        let (line, user) = try UserCommandLine.ofUser(options, makesRecord: true)
         let flags = options.flags
-        return line.withRecords { records in
-            try await revoke(
-                user, records, line.settings, applies: flags.contains("apply"),
-                disables: !flags.contains("keep-enabled"))
+        guard flags.contains("apply") || !flags.contains("all-sessions") else {
+            throw .usage("--all-sessions goes with --apply")
         }
+        return line.withRecords { records in try await revoke(user, records, line.settings, flags) }
     }
 
     @LoopActor
     private static func revoke(
-        _ user: UserID, _ records: UserRecords, _ settings: Settings, applies: Bool, disables: Bool
+        _ user: UserID, _ records: UserRecords, _ settings: Settings, _ flags: Set<String>
     ) async throws -> ExitStatus {
-        let upstreams = applies ? Upstreams(of: settings) : nil
+        let upstreams = flags.contains("apply") ? Upstreams(of: settings) : nil
+        let disables = !flags.contains("keep-enabled")
         let roles = settings.vending.roles.distinct
         let revocation = Revocation(
             records: records, requestDeadline: settings.server.requestDeadline,
             hasFailover: settings.redis.servers.hasFailover)
         do throws(Revocation.RevocationError) {
-            let (time, replication) = try await revocation.stopVending(to: user, disables: disables)
+            let (now, isCompared) = try await revocation.currentTime(for: user)
+            let isNew = await records.hasRecord(of: user) == false
+            let stop = try await revocation.stopVending(to: user, disables: disables, at: now)
             Output.note(
                 disables
                     ? "\(user.text) is disabled: nothing is vended from now on"
                     : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
-                        + "\(Self.firstSignIn(after: time)) are refused")
-            if let replication { Output.note(replication.sentence) }
+                        + "\(Self.firstSignIn(after: stop.time)) are refused")
+            if isNew { Output.note(UserCommandLine.sentence(ofNew: user)) }
+            if !isCompared { Output.note(Self.sentence(ofTime: now)) }
+            if let replication = stop.replication { Output.note(replication.sentence) }
+            if let error = stop.undropped { Output.note(Self.sentence(ofUndropped: error, user, settings.redis)) }
             await noteUndated(user, records, settings)
             let disabled: [Event.Kind] = disables ? [.userDisabled(reason: "revoked")] : []
-            var told = await UserEvents.tell(
-                [.userRevoked(before: time)] + disabled, of: user, records, settings)
+            let told = await UserEvents.tell(
+                [.userRevoked(before: stop.time)] + disabled, of: user, records, settings)
             let ended = await UserSharing.end(of: user, records, settings)
-            if told == .success { told = ended }
+            let status = told == .success ? ended : told
             guard let upstreams else {
-                let status = try printed(user, before: time, roles)
-                return told == .success ? status : told
+                let printed = try printed(user, before: stop.time, roles)
+                return status == .success ? printed : status
             }
-            var result = told
-            // The roles of some accounts may be out of reach: sessions of the others are denied all the same.
-            for role in roles where await !denied(user, before: time, role, upstreams, revocation) { result = .failure }
-            return result
+            let denials = UserDenials(
+                user: user, time: stop.time, records: records, revocation: revocation, upstreams: upstreams,
+                settings: settings, deniesAll: flags.contains("all-sessions"))
+            return await denials.areMade(in: roles) ? status : .failure
         } catch {
             if case .records(let fault) = error { throw fault }
-            return Output.fail(sentence(error, settings.vending.roles.main.nameInIAM))
-        }
-    }
-
-    /// Sessions of one role are denied even where those of another cannot be.
-    @LoopActor
-    private static func denied(
-        _ user: UserID, before time: Date, _ role: SessionRole, _ upstreams: Upstreams, _ revocation: Revocation
-    ) async -> Bool {
-        let name = role.nameInIAM
-        let iam: IAMClient
-        do {
-            try await upstreams.credentials(of: role).require()
-            iam = try upstreams.iam(of: role)
-        } catch {
-            _ = Output.fail(
-                "vending is stopped, but sessions of the role \(name) from before are not denied: \(error)\n"
-                    + "Try again, or apply what revoke without --apply prints")
-            return false
-        }
-        do throws(Revocation.RevocationError) {
-            let count = try await revocation.deny(
-                user, before: time, role: name, iam: iam, deadline: .now + .seconds(60))
-            Output.note(
-                "the policy \(RevocationPolicy.name) of the role \(name) denies their older sessions (users it names: "
-                    + "\(count)); AWS may take minutes to heed it everywhere")
-            return true
-        } catch {
-            _ = Output.fail(sentence(error, name))
-            return false
+            return Output.fail(sentence(error, of: user, settings.vending.roles.main, settings.redis))
         }
     }
 
     /// Records keep whole seconds, rounded up, and the second itself counts as revoked.
-    private static func firstSignIn(after time: Date) -> String { Timestamp(time.addingTimeInterval(2)).iso8601 }
+    private static func firstSignIn(after time: Date) -> String {
+        Timestamp(Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.up) + 1)).iso8601
+    }
 
     /// Tokens without a time of issue are refused altogether: the operator should know before the user does.
     @LoopActor
@@ -108,50 +86,37 @@ enum UserRevoke: Command {
                 + "refused, new ones too, until: cloakroom user set \(user.text) --accept-undated-tokens")
     }
 
-    private static func printed(_ user: UserID, before time: Date, _ roles: [SessionRole]) throws(Revocation
-        .RevocationError)
-        -> ExitStatus
-    {
+    /// Prints a policy of this user alone: those of others are known to IAM only.
+    @LoopActor
+    private static func printed(
+        _ user: UserID, before time: Date, _ roles: [SessionRole]
+    ) throws(Revocation.RevocationError) -> ExitStatus {
         var policy = RevocationPolicy()
         policy.revoke(user, before: time)
-        do throws(RevocationPolicy.PolicyError) {
-            let names = roles.map(\.nameInIAM).joined(separator: ", ")
-            let whose = roles.count == 1 ? "the role \(names)" : "each of the roles \(names)"
-            Output.note("what is out lives to its end, unless \(whose) gets this inline policy, or use --apply:")
-            return Output.print(try policy.text())
-        } catch {
-            throw .policy(error)
-        }
-    }
-
-    private static func sentence(_ failure: Revocation.RevocationError, _ role: String) -> String {
-        let policy = "the policy \(RevocationPolicy.name) of the role \(role)"
-        return switch failure {
-        case .records(let error): error.sentence ?? "\(error)"
-        case .busy: "vending is stopped, but \(policy) is being written by another revocation; try again"
-        case .iam(let fault) where fault.status == 0:
-            "vending is stopped, but IAM does not respond (\(fault.code)); try again, or apply what revoke without "
-                + "--apply prints"
-        case .iam(let fault):
-            "vending is stopped, but IAM says \(fault.code) (\(fault.status)): may the worker's credentials do "
-                + "iam:GetRolePolicy and iam:PutRolePolicy on \(role)? Try again, or apply what revoke without --apply "
-                + "prints"
-        case .policy(.otherStatements):
-            "vending is stopped, but \(policy) holds what this command did not write; take that out, and try again"
-        case .policy(.tooMany(let count)):
-            "vending is stopped, but \(policy) would be too long with \(count) users; revoke all older sessions of the "
-                + "role instead (IAM console, \"Revoke active sessions\")"
-        }
+        let text: String
+        do throws(RevocationPolicy.PolicyError) { text = try policy.text() } catch { throw .policy(error) }
+        let arns = roles.map(\.arn).joined(separator: ", ")
+        let end = Timestamp(Revocation.end(ofSessionsBefore: time)).iso8601
+        Output.note(
+            "what is out lives to its end, unless \(roles.count == 1 ? "the role" : "each of the roles") \(arns) gets this "
+                + "inline policy, or use --apply. Name it cloakroom-revocation-\(user.text), and not "
+                + "\(RevocationPolicy.name), in the place of which it would end the denials of other users. Delete it "
+                + "after \(end):")
+        return Output.print(text)
     }
 
     static let help = """
-        Usage: cloakroom user revoke ID [--apply] [--keep-enabled] SETTINGS
+        Usage: cloakroom user revoke ID [--apply [--all-sessions]] [--keep-enabled] SETTINGS
 
         Stops vending to the user at once, ends all sessions and tokens from before (401, session_revoked), drops the
         credentials that workers keep, and denies what was vended before: STS cannot take credentials back, but IAM can
-        deny all requests with them. Without --apply it prints the inline policy that does so; with it, the policy is
-        put on the role of vending.roleARN and on each of vending.roles, retired ones too, merged with those of earlier
-        revocations; those of the last 12 hours are kept.
+        deny all requests with them. Without --apply it prints the inline policy that does so for this user alone; with
+        it, the policy is put on the role of vending.roleARN and on each of vending.roles, retired ones too, merged with
+        those of earlier revocations; those of the last 12 hours are kept. A role of another account than that of the
+        credentials is not written to.
+
+        What is older is told by the later of this host's clock and Redis'; nothing is done where they are more than a
+        minute apart. Of several revocations of a user the latest time holds.
 
         `user enable` lets the user in again, after a new sign-in; what is from before the revocation stays refused
         and denied, and so does what is from the time after it that a request may take: one may have been under way.
@@ -161,15 +126,77 @@ enum UserRevoke: Command {
         it has to be shared anew.
 
         Options:
+          --all-sessions  where the policy has no room for one more user (about 144 in 12 hours, of ids with a UUID):
+                          denies the sessions of all users from before; apps get AccessDenied until they have new
+                          credentials
+          --any-id        takes an ID that no token can have, because all issuers map their subjects
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on each role; for one with a profile, that
                           profile's credentials do it
+          --issuer I      of which issuer --subject is, where there are several
           --keep-enabled  the user may sign in again, once the time that a request may take is over
                           (server.requestDeadlineMilliseconds), and get new credentials: for a lost device
+          --subject S     in place of ID: the user whom an issuer's tokens call S
 
         Exit status: 0 done, 1 failed, and the text says what was done, 2 the command line was not understood.
 
         Examples:
           cloakroom user revoke u_1 --apply cloakroom.json5
           cloakroom user revoke u_1 cloakroom.json5 > revocation.json
+          cloakroom user revoke --subject 001999.3f2b.1644 --issuer https://appleid.apple.com --apply cloakroom.json5
         """
+}
+
+// MARK: - Sentences
+
+extension UserRevoke {
+    static func sentence(ofTime time: Date) -> String {
+        "Redis does not tell its time (it takes the right +info): this host's clock alone says what is older, and shows "
+            + Timestamp(time).iso8601
+    }
+
+    static func sentence(
+        ofUndropped error: UserRecordError, _ user: UserID, _ redis: Settings.Redis
+    ) -> String {
+        "the record of \(user.text) is changed, but credentials that workers keep in Redis are not dropped: "
+            + "\(UserCommandLine.sentence(error, redis)). None is handed out again, and they expire"
+    }
+
+    static func sentence(
+        _ failure: Revocation.RevocationError, of user: UserID, _ role: SessionRole, _ redis: Settings.Redis
+    ) -> String {
+        let policy = "the policy \(RevocationPolicy.name) of the role \(role.arn)"
+        let undenied = "vending is stopped, but sessions of the role \(role.arn) from before are not denied"
+        let retry = "try again, or put on the role what revoke without --apply prints"
+        return switch failure {
+        case .clocks(let own, let theirs):
+            "nothing is changed: this host's clock shows \(Timestamp(own).iso8601) and that of Redis at \(redis.servers) "
+                + "\(Timestamp(theirs).iso8601), and one that is wrong would spare sessions or refuse new ones; set it, and "
+                + "run this again. Until then: cloakroom user disable \(user.text)"
+        case .records(.records(let error)):
+            "\(undenied): \(UserCommandLine.sentence(error, redis)); then run this again"
+        case .records(let error): "\(undenied): \(error.sentence ?? "\(error)")"
+        case .otherAccount(let account):
+            "\(undenied): the credentials are of the account \(account), where IAM would change another role named "
+                + "\(role.nameInIAM); run this with credentials of the role's account, which a role of vending.roles "
+                + "names with profile, or put on the role what revoke without --apply prints"
+        case .unknownAccount(let fault):
+            "\(undenied): STS does not say of which account the credentials are (\(Self.words(fault))); \(retry)"
+        case .busy: "vending is stopped, but \(policy) is being written by another revocation; try again"
+        case .iam(let fault) where fault.status == 0:
+            "vending is stopped, but IAM does not respond (\(fault.code)); \(retry)"
+        case .iam(let fault):
+            "vending is stopped, but IAM says \(Self.words(fault)): may the credentials do iam:GetRolePolicy and "
+                + "iam:PutRolePolicy on \(role.arn)? Else \(retry)"
+        case .policy(.otherStatements):
+            "vending is stopped, but \(policy) holds what this command did not write; take that out, and try again"
+        case .policy(.tooMany(let count)):
+            "vending is stopped, but \(policy) has no room for \(count) users revoked within 12 hours, in "
+                + "\(RevocationPolicy.maximumLength) characters; run this again with --all-sessions, which denies the "
+                + "sessions of all users from before, or put what revoke without --apply prints on the role"
+        }
+    }
+
+    static func words(_ fault: AWSError) -> String {
+        fault.status == 0 ? fault.code : "\(fault.code), \(fault.status)"
+    }
 }

@@ -8,13 +8,13 @@ import CloakroomServer
 
 /// `cloakroom user set`
 enum UserSet: UserCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = UserCommandLine.syntax(
         "user set", "set tier, subscription and storage",
         values: ["tier": .text, "subscription-end": .text, "storage-limit": .text, "storage-used": .text],
-        flags: ["accept-undated-tokens"], operands: [.text, .file])
+        flags: ["accept-undated-tokens", "any-id"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
-        let (line, user) = try UserCommandLine.ofUser(options)
+        let (line, user) = try UserCommandLine.ofUser(options, makesRecord: true)
         let change = try change(options, line.settings)
         guard !change.isEmpty else { throw .usage("set takes something to set") }
         return line.withRecords { records in

@@ -11,13 +11,14 @@ import CloakroomServer
 
 /// `cloakroom user share`
 enum UserShare: UserCommand {
-    static let syntax = CommandSyntax(
+    static let syntax = UserCommandLine.syntax(
         "user share", "let another user read a folder", values: ["with": .text, "prefix": .text, "until": .text],
-        operands: [.text, .file])
+        flags: ["any-id"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
-        let (line, owner) = try UserCommandLine.ofUser(options)
+        let (line, owner) = try UserCommandLine.ofUser(options, makesRecord: true)
         let recipient = try UserSharing.recipient(options)
+        try line.requireIssued(recipient, options)
         let now = Date()
         guard let prefix = options.values["prefix"] else {
             throw .usage("share takes --prefix, such as photos/\(owner.text)/albums/spring/")
@@ -83,8 +84,8 @@ enum UserShare: UserCommand {
 
 /// `cloakroom user unshare`
 enum UserUnshare: UserCommand {
-    static let syntax = CommandSyntax(
-        "user unshare", "end what a user shares", values: ["with": .text, "prefix": .text], operands: [.text, .file])
+    static let syntax = UserCommandLine.syntax(
+        "user unshare", "end what a user shares", values: ["with": .text, "prefix": .text])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let (line, owner) = try UserCommandLine.ofUser(options)
@@ -123,8 +124,8 @@ enum UserUnshare: UserCommand {
 
 /// `cloakroom user shares`
 enum UserShares: UserCommand {
-    static let syntax = CommandSyntax(
-        "user shares", "what a user shares, and what is shared with them", flags: ["json"], operands: [.text, .file])
+    static let syntax = UserCommandLine.syntax(
+        "user shares", "what a user shares, and what is shared with them", flags: ["json"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let (line, user) = try UserCommandLine.ofUser(options)

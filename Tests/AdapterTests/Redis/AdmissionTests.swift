@@ -222,7 +222,7 @@ struct AdmissionTests {
     }
 
     @Test(arguments: [
-        ["HSET", "c:user:{u_1}", "storageUsed", "-1"], ["HSET", "c:user:{u_1}", "tier", "gold"],
+        ["HSET", "c:user:{u_1}", "storageUsed", "-1"], ["HSET", "c:user:{u_1}", "tier", "gold plated"],
         ["SET", "c:user:{u_1}", "x"], ["HSET", "c:user:{u_1}", "updated", ""],
     ])
     @LoopActor func `closes before a record it cannot read`(command: [String]) async throws {
@@ -231,6 +231,32 @@ struct AdmissionTests {
             _ = try await redis.send(RedisCommand(command))
             let admission = await admissions.admit(.vend, subject)
             #expect(refusal(admission) == .malformedRecord && admission.decision.requests.remaining == 1)
+        }
+    }
+
+    /// Objects that are not renewed expire, and a tier is renamed with one word of the settings.
+    @Test @LoopActor func `renews by the default tier's limits where the record's tier is gone, and vends nothing`()
+        async throws
+    {
+        try await withAdmissions { admissions, records, _, _ in
+            var told: [String] = []
+            admissions.onUnknownTier = { tier, user in told.append("\(tier) of \(user.text)") }
+            var change = UserRecordChange()
+            change.tier("gold")
+            try await records.apply(change, to: user)
+            for left in [1, 0] {
+                let renewal = await admissions.admit(.renewal(keys: 1), subject)
+                #expect(renewal.decision.verdict == .allowed && renewal.decision.requests.remaining == left)
+                #expect(policy(renewal).hasPrefix("\"renew\";q=2;w=3600, \"renewKeys\";q=150;"))
+                #expect(try renewal.entitlement.get().refusal(of: .renew) == nil)
+            }
+            #expect(await admissions.admit(.renewal(keys: 1), subject).decision.verdict == .refused)
+            let vend = try await admissions.admit(.vend, subject).entitlement.get()
+            #expect(vend.refusal(of: .vend(writes: false)) == .unknownTier)
+            #expect(vend.refusal(of: .vend(writes: true)) == .unknownTier && vend.refusal(of: .upload) == .unknownTier)
+            #expect(told == ["gold of u_1"])
+            try await records.disable(user, reason: "test")
+            #expect(refusal(await admissions.admit(.renewal(keys: 0), subject)) == .userDisabled)
         }
     }
 

@@ -120,6 +120,22 @@ import Testing
         #expect(try !map(99, gap: 2).isWhole)
     }
 
+    @Test func `a map's digest is the same in every process, and another one for other owners`() throws {
+        // FNV-1a of "a:7000 1": one server that has all slots.
+        #expect(try Self.map(of: "a", epoch: 1).digest == "904465a8a9d3611a")
+        #expect(try Self.map(of: "a", epoch: 2, state: "fail").digest == "904465a8a9d3611a")
+        let (a, b) = (Self.server(Self.text("a"), 7000), Self.server(Self.text("b"), 7000))
+        let maps = try [(99, a, b), (100, a, b), (100, b, a)].map { border, first, second in
+            try #require(
+                Self.map([
+                    .array([.integer(0), .integer(border - 1), first]),
+                    .array([.integer(border), .integer(16_383), second]),
+                ]))
+        }
+        let other = try Self.map(of: "b", epoch: 1).digest
+        #expect(Set(maps.map(\.digest) + [other]).count == 4)
+    }
+
     @Test func `configured nodes are asked for the map besides the primaries, and each once`() {
         func nodes(_ numbers: ClosedRange<Int>) -> [RedisAddress] {
             numbers.map { .internet(host: "n\($0)", port: 7000) }

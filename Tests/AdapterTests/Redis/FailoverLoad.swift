@@ -105,7 +105,9 @@ func role(of port: UInt16) async -> String? {
 
 /// The reply on a connection of its own; `nil` for none, and for a refusal.
 @LoopActor
-func direct(_ port: UInt16, _ words: String...) async -> RedisReply? {
+func direct(_ port: UInt16, _ words: String...) async -> RedisReply? { await direct(port, words) }
+
+func direct(_ port: UInt16, _ words: [String]) async -> RedisReply? {
     try? await withRedis("", timeout: .seconds(1)) {
         $0.address = .internet(host: "127.0.0.1", port: port)
     } _: { redis in

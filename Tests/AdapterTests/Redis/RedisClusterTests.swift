@@ -76,6 +76,29 @@ struct RedisClusterTests {
         }
     }
 
+    @Test @LoopActor func `other processes go on where a step through the keys ended`() async throws {
+        let cluster = try await onThread { try RedisClusterServers(replicas: 0) }
+        let keys = Set((0..<9).map { "user:{\($0)}" })
+        try await withClusterClient(cluster.ports) { client in
+            await client.settle(within: .seconds(10))
+            for key in keys { #expect(await client.outcome("SET", key, "1") == .success(.status("OK"))) }
+        }
+        var found: Set<String> = []
+        var cursor = "0"
+        var steps = 0
+        repeat {
+            let from = cursor
+            let (some, next) = try await withClusterClient([cluster.ports[steps % 3]]) { client in
+                await client.settle(within: .seconds(10))
+                return try await client.scan(from: from, matching: "user:*")
+            }
+            found.formUnion(some)
+            cursor = next
+            steps += 1
+        } while cursor != "0" && steps < 100
+        #expect(found == keys && steps >= 3)
+    }
+
     // MARK: Moving slots
 
     @Test @LoopActor func `follows ASK to a server that does not know the script, and waits out TRYAGAIN`() async throws

@@ -96,6 +96,42 @@ struct RedisFailoverTests {
         }
     }
 
+    /// Redis does not replicate its users.
+    @Test @LoopActor func `says that the new master refuses our user, and goes there as soon as it takes it`()
+        async throws
+    {
+        let cluster = try await onThread { try RedisSentinelServers(replicas: 1) }
+        let user = ["ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all"]
+        _ = await direct(cluster.servers[0], user)
+        try await withFailoverClient(cluster.sentinels) {
+            $0.server.username = "app"
+            $0.server.password = "secret"
+        } _: { client in
+            #expect(await becomes { client.masterPort == cluster.servers[0] })
+            let replica = RedisAddress.internet(host: "127.0.0.1", port: cluster.servers[1])
+            let script = RedisScript(source: "return 1", digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
+            let call = script.call(keys: [], arguments: [])
+            var found: [(replica: RedisAddress, error: RedisError)] = []
+            #expect(
+                await becomes {
+                    found = await client.replicaRefusals(of: call)
+                    return !found.isEmpty
+                })
+            #expect(found.map(\.replica) == [replica] && found.map(\.error) == [.refused(code: "WRONGPASS")])
+            #expect(client.refusal == nil)
+            #expect(await becomes { await direct(cluster.sentinels[0], "SENTINEL", "FAILOVER", "main") != nil })
+            #expect(
+                await becomes {
+                    _ = await client.outcome("INCR", "n")
+                    return client.refusal == .refused(code: "WRONGPASS")
+                })
+            _ = await direct(cluster.servers[1], user)
+            #expect(await becomes { client.masterPort == cluster.servers[1] && client.isReady })
+            #expect(client.refusal == nil)
+            guard case .success = await client.outcome("INCR", "n") else { return _ = Issue.record("refused") }
+        }
+    }
+
     @Test @LoopActor func `believes no sentinel that is alone with what it says`() async throws {
         let cluster = try await onThread { try RedisSentinelServers(replicas: 0, sentinels: 2) }
         // Its master takes writes, and is another.

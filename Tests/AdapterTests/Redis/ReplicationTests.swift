@@ -83,6 +83,25 @@ struct ReplicationTests {
         }
     }
 
+    /// The record keeps the later one: that is no change which was lost.
+    @Test @LoopActor func `makes an earlier revocation than the last one once`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c:")
+            let user = try #require(UserID("u_1"))
+            let time = Date(timeIntervalSince1970: 1_800_000_000)
+            for seconds in [7200.0, 0] {
+                var change = UserRecordChange()
+                change.revokedBefore(time.addingTimeInterval(seconds))
+                let replication = try await records.applyReplicated(
+                    change, to: user, hasFailover: false, timeout: .zero)
+                #expect(replication == nil)
+            }
+            #expect(try await records.record(of: user)?.revokedBefore == time.addingTimeInterval(7200))
+        }
+    }
+
     // MARK: Failovers
 
     @Test(arguments: [MovedRedis.Loss.none, .response])

@@ -71,7 +71,8 @@ struct RevocationTests {
             let tasks = users.map { user in
                 LoopActor.spawn {
                     try? await revocation.deny(
-                        user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15))
+                        user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15)
+                    ).count
                 }
             }
             var counts: Set<Int?> = []
@@ -106,6 +107,71 @@ struct RevocationTests {
         }
     }
 
+    /// Another operator's clock was two hours ahead: what it wrote is not taken back by this one.
+    @Test @LoopActor func `tells the time that the record has where that is later`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let time = time
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
+            let user = try #require(UserID("u_1"))
+            let ahead = Revocation(records: records, now: { time.addingTimeInterval(7200) })
+            _ = try await ahead.stopVending(to: user, disables: false)
+            let stop = try await Revocation(records: records, now: { time }).stopVending(to: user, disables: true)
+            #expect(stop.time == time.addingTimeInterval(7200))
+            let record = try await records.record(of: user)
+            #expect(record?.revokedBefore == stop.time && record?.isDisabled == true)
+        }
+    }
+
+    @Test @LoopActor func `has the time of the server itself, unless the user may not send INFO`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c:")
+            let user = try #require(UserID("u_1"))
+            let found = try await Revocation(records: records).currentTime(for: user)
+            #expect(found.isCompared && abs(found.time.timeIntervalSinceNow) < 5)
+            for seconds in [-600.0, 600] {
+                let slow = Revocation(records: records, now: { Date().addingTimeInterval(seconds) })
+                await #expect(throws: Revocation.RevocationError.self) { _ = try await slow.currentTime(for: user) }
+            }
+            #expect(await redis.outcome("ACL", "SETUSER", "default", "-info") == .success(.status("OK")))
+            #expect(try await !Revocation(records: records).currentTime(for: user).isCompared)
+        }
+    }
+
+    @Test @LoopActor func `stops vending and denies where Redis has used up its memory, or permits no SCAN`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let keeper = PolicyKeeper()
+        let iam = IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            isolation: LoopActor.shared)
+        let time = time
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
+            let revocation = Revocation(records: records, now: { time })
+            let user = try #require(UserID("u_1"))
+            for command in [["CONFIG", "SET", "maxmemory", "1"], ["ACL", "SETUSER", "default", "-scan"]] {
+                #expect(try await redis.send(RedisCommand(command)) == .status("OK"))
+            }
+            let stop = try await revocation.stopVending(to: user, disables: true)
+            #expect(stop.time == time && stop.undropped == .redis(.refused(code: "NOPERM")))
+            #expect(try await records.record(of: user)?.isDisabled == true)
+            let policy = try await revocation.deny(
+                user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
+            #expect(policy.count == 1)
+            // Others are refused writes all the same.
+            await #expect(throws: UserRecordError.redis(.refused(code: "OOM"))) {
+                try await records.recordUsage(1, of: user)
+            }
+        }
+    }
+
     /// Each replaces the whole policy: without the lock the later one forgets the other's user.
     @Test @LoopActor func `keeps both of two denials that come together`() async throws {
         let folder = try TemporaryFolder()
@@ -135,7 +201,8 @@ struct RevocationTests {
                     let user = try #require(UserID(user))
                     return LoopActor.spawn {
                         try? await revocation.deny(
-                            user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15))
+                            user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15)
+                        ).count
                     }
                 }
                 var counts: [Int?] = []
@@ -171,7 +238,8 @@ struct RevocationTests {
             let user = try #require(UserID("u_1"))
             let time = time
             await #expect(throws: Revocation.RevocationError.policy(.otherStatements)) {
-                try await revocation.deny(user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
+                _ = try await revocation.deny(
+                    user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
             }
             #expect(keeper.text == kept)
         }

@@ -181,6 +181,53 @@ struct UntrueClusterTests {
         }
     }
 
+    @Test @LoopActor func `another process goes on with a walk, unless slots have got other servers`() async throws {
+        let page: Script = { _, _ in [.reply("*2\r\n$1\r\n7\r\n*1\r\n$1\r\na\r\n")] }
+        let nodes = try Nodes(page, page)
+        nodes.name(nodes.ports)
+        let next = try await withClient(nodes.ports, timeout: .seconds(2)) { client in
+            #expect(await client.becomesReady(within: .seconds(5)))
+            return try await client.scan(from: "0", matching: "*").next
+        }
+        try await withClient(nodes.ports, timeout: .seconds(2)) { client in
+            #expect(await client.becomesReady(within: .seconds(5)))
+            let (keys, last) = try await client.scan(from: next, matching: "*")
+            #expect(keys == ["a"] && last == next)
+        }
+        nodes.name(nodes.ports.reversed())
+        try await withClient(nodes.ports, timeout: .seconds(2)) { client in
+            #expect(await client.becomesReady(within: .seconds(5)))
+            await #expect(throws: RedisError.refused(code: "MOVED")) {
+                _ = try await client.scan(from: next, matching: "*")
+            }
+        }
+    }
+
+    @Test @LoopActor func `a walk through the keys ends when slots were elsewhere for a while`() async throws {
+        let script: Script = { _, command in
+            [.reply(command[0] == "SCAN" ? "*2\r\n$1\r\n7\r\n*1\r\n$1\r\na\r\n" : ":1\r\n")]
+        }
+        let nodes = try Nodes(script, script)
+        nodes.name(nodes.ports)
+        let key = Self.key(inHalf: 0)
+        try await withClient(nodes.ports, timeout: .seconds(2), checkInterval: .milliseconds(50)) { client in
+            #expect(await client.becomesReady(within: .seconds(5)))
+            let next = try await client.scan(from: "0", matching: "*").next
+            for first in [1, 0] {
+                nodes.name([nodes.ports[first], nodes.ports[1 - first]])
+                let count = nodes.count(first, "INCR")
+                #expect(
+                    await becomes {
+                        _ = await client.outcome("INCR", key)
+                        return nodes.count(first, "INCR") > count
+                    })
+            }
+            await #expect(throws: RedisError.refused(code: "MOVED")) {
+                _ = try await client.scan(from: next, matching: "*")
+            }
+        }
+    }
+
     // MARK: Requests
 
     @Test @LoopActor func `a part that is lost leaves the others' replies`() async throws {

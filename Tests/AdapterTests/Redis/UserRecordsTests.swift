@@ -66,6 +66,30 @@ struct UserRecordsTests {
         }
     }
 
+    @Test @LoopActor func `keeps the later of two revocations, and replaces what no command writes`() async throws {
+        try await withRecords { records, redis in
+            for (seconds, expected) in [(0, 0), (7200, 7200), (15, 7200), (7200, 7200), (7201, 7201)]
+                as [(Double, Double)]
+            {
+                var change = UserRecordChange()
+                change.revokedBefore(time.addingTimeInterval(seconds))
+                try await records.apply(change, to: user)
+                #expect(try await records.record(of: user)?.revokedBefore == time.addingTimeInterval(expected))
+                #expect(try await records.holds(records.dated(change), user))
+            }
+            for value in ["now", "-1", "", "1.5", "0x7FFFFFFF", "253402300800", String(repeating: "9", count: 400)] {
+                _ = await redis.outcome("HSET", "c:user:{u_1}", "revokedBefore", value)
+                var change = UserRecordChange()
+                change.revokedBefore(time)
+                try await records.apply(change, to: user)
+                #expect(try await records.record(of: user)?.revokedBefore == time, "\(value)")
+            }
+            var later = UserRecordChange()
+            later.revokedBefore(time.addingTimeInterval(1))
+            #expect(try await !records.holds(later, user))
+        }
+    }
+
     @Test @LoopActor func `makes nobody a known user by counting their storage`() async throws {
         try await withRecords { records, _ in
             try await records.recordUsage(12, of: user)

@@ -94,6 +94,7 @@ struct TestRequest {
     }
 
     static let health = get("/healthz")
+    static let readiness = get("/readyz")
     static let ready = get("/readyz")
     static let metrics = get("/metrics")
 }

@@ -78,6 +78,14 @@ struct DoctorReportTests {
         #expect(SettingsFindings(try settings(text)).all.lines == ["warning: \(expected)"])
     }
 
+    @Test func `types that browsers run as pages of the assets' origin`() throws {
+        let types = "keyPrefix: 'assets/', contentTypes: ['image/jpeg', 'image/svg+xml', 'text/html']"
+        let text = smallest(beside.replacing("keyPrefix: 'assets/'", with: types))
+        #expect(
+            SettingsFindings(try settings(text)).all.lines
+                == ["warning: uploads.contentTypes has image/svg+xml, text/html"])
+    }
+
     @Test func `a lifecycle rule for users' folders is an error`() throws {
         let lines = SettingsFindings(try settings(smallest())).all.lines
         #expect(lines.count == 1 && lines[0].hasPrefix("error: lifecycle.prefixes has \"\", and users' folders"))

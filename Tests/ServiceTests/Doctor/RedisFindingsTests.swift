@@ -103,6 +103,18 @@ struct RedisFindingsTests {
             command == "redis-cli CONFIG SET min-replicas-to-write 1 && redis-cli CONFIG SET min-replicas-max-lag 1")
     }
 
+    @Test(arguments: [
+        (RedisTLSFailure.Cause.certificateRequired, "tls-auth-clients no"), (.noTLS, "redis.tls: false"),
+        (.untrusted, "redis.certificateAuthorities"), (.otherName, "redis.address"), (.silence, "tls-port"),
+        (.other, "tls-auth-clients"),
+    ])
+    func `says what failed in TLS, and what to do about it`(cause: RedisTLSFailure.Cause, remedy: String) throws {
+        let failure = RedisError.tls(RedisTLSFailure(cause, "some words"))
+        let findings = RedisFindings(RedisObservations(info: .failure(failure)), try settings(smallest())).all
+        #expect(findings.lines == ["error: Redis does not respond: TLS: some words"])
+        #expect(findings.first?.advice?.contains(remedy) == true)
+    }
+
     @Test func `says once what all primaries of a cluster have in common, and names those that differ`() throws {
         let old = Self.info.replacing("redis_version:7.0.15", with: "redis_version:6.0.16")
         let servers = [

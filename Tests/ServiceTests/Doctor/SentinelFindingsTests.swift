@@ -8,13 +8,14 @@ struct SentinelFindingsTests {
     private static let master = RedisAddress.internet(host: "10.0.0.9", port: 6379)
 
     private static func lines(
-        _ masters: [Result<RedisAddress, RedisError>], host: String = "10.0.0", settings more: String = ""
+        _ masters: [Result<RedisAddress, RedisError>], host: String = "10.0.0", settings more: String = "",
+        replicaRefusals: [(replica: RedisAddress, error: RedisError)] = []
     ) throws -> [String] {
         let statuses = masters.enumerated().map { number, master in
             RedisSentinels.Status(sentinel: .internet(host: "\(host).\(number + 1)", port: 26379), master: master)
         }
         let redis = try settings(smallest("redis: {sentinels: ['10.0.0.1:26379'], master: 'main', \(more)}")).redis
-        return SentinelFindings(statuses, redis).all.lines
+        return SentinelFindings(statuses, redis, replicaRefusals: replicaRefusals).all.lines
     }
 
     @Test func `names each sentinel that cannot be used`() throws {
@@ -33,6 +34,17 @@ struct SentinelFindingsTests {
             try Self.lines([works, .failure(.timeout)]) == [
                 "error: 1 of 2 sentinels name no master: 10.0.0.2:26379 (timeout)"
             ])
+    }
+
+    @Test func `names each replica that would serve nothing after a failover`() throws {
+        let refusals: [(replica: RedisAddress, error: RedisError)] = [
+            (.internet(host: "10.0.0.7", port: 6379), .refused(code: "WRONGPASS")),
+            (.internet(host: "10.0.0.8", port: 6379), .refused(code: "NOPERM")),
+        ]
+        #expect(
+            try Self.lines([.success(Self.master)], replicaRefusals: refusals).last
+                == "error: replicas refuse the user that the master takes: 10.0.0.7:6379 (WRONGPASS), "
+                + "10.0.0.8:6379 (NOPERM)")
     }
 
     @Test func `names sentinels that differ`() throws {

@@ -74,6 +74,19 @@ struct EntitlementTests {
                 + #""uploadUser";q=7;w=3600, "uploadBytesUser";q=80000000;w=3600;qu="bytes""#)
     }
 
+    @Test func `a tier that the settings lack refuses all but renewals, whatever the record says besides`() throws {
+        var record = UserRecord()
+        record.tier = "gold"
+        record.storageUsed = 1 << 40
+        let free = try #require(try tiers("free: {storageLimitBytes: 100}").tier(record: nil, claim: nil))
+        let unknown = Entitlement(
+            tierName: free.name, tier: free.tier, record: record, isTierUnknown: true, now: now)
+        for use in [Entitlement.Use.upload, .vend(writes: true), .vend(writes: false)] {
+            #expect(unknown.refusal(of: use) == .unknownTier)
+        }
+        #expect(unknown.refusal(of: .renew) == nil)
+    }
+
     @Test func `wants a subscription that has not ended, where the tier does`() throws {
         var record = UserRecord()
         for (seconds, expected) in [(nil, .subscriptionRequired), (0, .subscriptionRequired), (1, nil)]

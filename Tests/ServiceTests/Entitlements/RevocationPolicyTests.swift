@@ -50,11 +50,52 @@ struct RevocationPolicyTests {
         #expect(throws: RevocationPolicy.PolicyError.tooMany(500)) { try tooMany.text() }
     }
 
+    @Test func `denies the sessions of all where there is no room for one user more`() throws {
+        var many = try policy((0..<500).map { ("u_\($0)-\(String(repeating: "x", count: 40))", Double(-$0)) })
+        let text = try many.textDenyingAllIfNeeded()
+        #expect(
+            text == """
+                {"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":\
+                {"DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}
+                """)
+        #expect(many.count == 0 && many.everyone == time)
+        var policy = try RevocationPolicy(parsing: text)
+        #expect(policy == many)
+        // Of those that are denied anyway none is named; one that was revoked later is.
+        let user = try #require(UserID("u_1"))
+        policy.revoke(user, before: time)
+        #expect(policy == many)
+        policy.revoke(user, before: time.addingTimeInterval(60))
+        #expect(policy.count == 1)
+        #expect(try RevocationPolicy(parsing: policy.text()) == policy)
+        policy.drop(at: time.addingTimeInterval(43_201), lifetime: .seconds(43_200))
+        #expect(policy.everyone == nil && policy.count == 1)
+    }
+
+    @Test func `denies the sessions of all only where it has to`() throws {
+        var few = try policy((0..<100).map { ("u_\($0)", Double($0)) })
+        let text = try few.text()
+        #expect(try few.textDenyingAllIfNeeded() == text)
+        #expect(few.everyone == nil && few.count == 100)
+    }
+
+    /// As the help of `user revoke` says.
+    @Test func `has room for 144 users whose ids have a UUID`() throws {
+        func users(_ count: Int) -> [(String, Double)] {
+            (0..<count).map { ("u_23ccd2f5-0000-5000-8000-\(String(100_000_000_000 + $0))", Double($0)) }
+        }
+        #expect(try policy(users(144)).text().utf8.count <= RevocationPolicy.maximumLength)
+        let tooMany = try policy(users(145))
+        #expect(throws: RevocationPolicy.PolicyError.tooMany(145)) { try tooMany.text() }
+    }
+
     @Test(arguments: [
         "", "{}", "[]", #"{"Statement":[{}]}"#,
         #"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["u"]},"DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}"#,
         #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["*"]},"DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}"#,
         #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["u"]}}}]}"#,
+        #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/Tier":["u"]},"DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}"#,
+        #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{}}]}"#,
     ])
     func `does not take for its own what somebody else wrote`(text: String) {
         #expect(throws: RevocationPolicy.PolicyError.otherStatements) { try RevocationPolicy(parsing: text) }

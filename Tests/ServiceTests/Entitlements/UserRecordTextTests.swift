@@ -27,6 +27,24 @@ struct UserRecordTextTests {
         }
     }
 
+    @Test func `a tier that the settings lack is marked`() throws {
+        let user = try #require(UserID("u_1"))
+        let marked = record().lines(of: user, isTierUnknown: true).split(separator: "\n")
+        #expect(marked.contains("tier                gold (not in the settings)"))
+        #expect(record().row(of: user, isTierUnknown: true).hasSuffix(" enabled, tier not in the settings"))
+        #expect(record().json(of: user, isTierUnknown: true).contains(#""tier":"gold""#))
+        #expect(record().json(of: user, isTierUnknown: true).hasSuffix(#","tierIsUnknown":true}"#))
+        for text in [record().lines(of: user), record().row(of: user), record().json(of: user)] {
+            #expect(!text.contains("settings") && !text.contains("tierIsUnknown"))
+        }
+    }
+
+    @Test(arguments: [("", false), ("tiers: {free: {}, gold: {}}", false), ("tiers: {free: {}, premium: {}}", true)])
+    func `the settings lack a tier where they have some, and not this one`(text: String, isLacking: Bool) throws {
+        #expect(try settings(smallest(text)).lacksTier(of: record()) == isLacking)
+        #expect(try !settings(smallest(text)).lacksTier(of: UserRecord()))
+    }
+
     @Test func `what a record does not say is a dash in a table`() throws {
         let row = UserRecord().row(of: try #require(UserID("u_1")))
         #expect(row.split(separator: " ") == ["u_1", "-", "-", "0", "-", "enabled"])

@@ -1,6 +1,7 @@
 import CloakroomLoop
 import CloakroomRedis
 import CloakroomTestSupport
+import Foundation
 import Testing
 
 @testable import CloakroomOperations
@@ -20,12 +21,76 @@ struct UserRecordsTests {
             "*2\r\n" + .redisText("0") + .redisArray(["c:cred:{u_1}:c"]), ":1\r\n",
         ])
         let records = UserRecords(redis: redis, keyPrefix: "c:")
-        #expect(try await records.dropCredentials(of: #require(user)) == 2)
+        #expect(try await records.dropCredentials(of: user) == 2)
         func scan(_ cursor: String) -> [String] { ["SCAN", cursor, "MATCH", "c:cred:{u_1}:*", "COUNT", "1000"] }
         #expect(
             redis.requests == [
                 scan("0"), ["DEL", "c:cred:{u_1}:a"], ["DEL", "c:cred:{u_1}:b"], scan("7"), ["DEL", "c:cred:{u_1}:c"],
             ])
+    }
+
+    private static let full = "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+
+    @Test @LoopActor func `a change that takes access is sent once more where Redis has no memory, no other is`()
+        async throws
+    {
+        let user = try #require(user)
+        let redis = FakeRedis([Self.full, ":1\r\n", Self.full])
+        let records = UserRecords(redis: redis, keyPrefix: "c:")
+        try await records.disable(user, reason: "test")
+        #expect(redis.requests.count == 2)
+        // With the same keys and arguments, by another script.
+        #expect(Set(redis.requests.map { Array($0.dropFirst(2)) }).count == 1)
+        #expect(Set(redis.requests.map { $0[1] }).count == 2)
+        await #expect(throws: UserRecordError.redis(.refused(code: "OOM"))) {
+            try await records.recordUsage(1, of: user)
+        }
+        #expect(redis.requests.count == 3)
+    }
+
+    @Test @LoopActor func `a full Redis that does not know the scripts' flag is said to be full`() async throws {
+        let user = try #require(user)
+        let redis = FakeRedis([Self.full, "-ERR Error compiling script (new function)\r\n"])
+        let records = UserRecords(redis: redis, keyPrefix: "c:")
+        await #expect(throws: UserRecordError.redis(.refused(code: "OOM"))) {
+            try await records.disable(user, reason: "test")
+        }
+        #expect(redis.requests.count == 2)
+    }
+
+    @Test @LoopActor func `credentials of all users are dropped, too`() async throws {
+        let redis = FakeRedis(["*2\r\n" + .redisText("0") + .redisArray(["c:cred:{u_1}:a"]), ":1\r\n"])
+        #expect(try await UserRecords(redis: redis, keyPrefix: "c:").dropCredentials(of: nil) == 1)
+        #expect(
+            redis.requests == [
+                ["SCAN", "0", "MATCH", "c:cred:{*", "COUNT", "1000"], ["DEL", "c:cred:{u_1}:a"],
+            ])
+    }
+
+    @Test(arguments: [("1800000000", 43_199.0), ("1800000000", 43_200), ("now", 0), (nil, 0)] as [(String?, Double)])
+    @LoopActor func `a record has to tell of a revocation for as long as a session may last`(
+        field: String?, seconds: Double
+    ) async throws {
+        let revocation = Date(timeIntervalSince1970: 1_800_000_000)
+        let redis = FakeRedis([.redisArray([field])])
+        let records = UserRecords(redis: redis, keyPrefix: "c:")
+        let end = try await records.revocationEnd(
+            of: #require(user), at: revocation.addingTimeInterval(seconds))
+        #expect(end == (seconds == 43_199 ? revocation.addingTimeInterval(43_200) : nil))
+    }
+
+    @Test @LoopActor func `tells whether there is a record, and does not guess`() async throws {
+        let user = try #require(user)
+        func record(_ updated: String?) -> String {
+            .redisArray([updated] + [String?](repeating: nil, count: UserRecord.requestFields.count - 1))
+        }
+        for (reply, expected) in [
+            (record(nil), false), (record("1800000000"), true), (record("never"), true),
+            ("-LOADING Redis is loading\r\n", nil),
+        ] as [(String, Bool?)] {
+            let records = UserRecords(redis: FakeRedis([reply]), keyPrefix: "c:")
+            #expect(await records.hasRecord(of: user) == expected)
+        }
     }
 
     @Test(

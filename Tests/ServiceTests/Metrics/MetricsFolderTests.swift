@@ -30,14 +30,41 @@ struct MetricsFolderTests {
         let folder = try TemporaryFolder()
         let (one, two) = (MetricsFolder(path: folder.path), MetricsFolder(path: folder.path))
         let first = try one.metrics(worker: "unix:/w-1.sock")
-        try two.metrics(worker: "unix:/w-2.sock").linesDropped(2)
+        let second = try two.metrics(worker: "unix:/w-2.sock")
+        second.linesDropped(2)
         first.linesDropped(3)
         // A successor goes on in the row.
         try one.metrics(worker: "unix:/w-1.sock").linesDropped(4)
         let sums = one.sums(of: first.layout)
+        withExtendedLifetime((first, second)) {}
         #expect(sums.workers == 2)
         #expect(sums.values[first.layout.droppedLines.index] == 9)
         #expect(sums.values[first.layout.starts.index] == 3)
+    }
+
+    @Test @LoopActor func `of a worker that has ended the counters stay, and no gauge`() throws {
+        let folder = try TemporaryFolder()
+        let metrics = MetricsFolder(path: folder.path)
+        let first = try metrics.metrics(worker: "unix:/w-1.sock")
+        first.allowsCopies(5)
+        var second: Metrics? = try metrics.metrics(worker: "unix:/w-2.sock")
+        second?.allowsCopies(7)
+        second?.linesDropped(2)
+        func sums() -> (copies: UInt64, lines: UInt64, workers: Int) {
+            let (values, workers) = metrics.sums(of: first.layout)
+            return (
+                values[first.layout.allowedCopies.index], values[first.layout.droppedLines.index], workers
+            )
+        }
+        #expect(sums() == (12, 2, 2))
+        second = nil
+        #expect(sums() == (5, 2, 1))
+        // Its successor goes on with the counters alone.
+        second = try metrics.metrics(worker: "unix:/w-2.sock")
+        #expect(sums() == (5, 2, 2))
+        second?.allowsCopies(1)
+        #expect(sums() == (6, 2, 2))
+        withExtendedLifetime((first, second)) {}
     }
 
     @Test @LoopActor func `what a worker of another version counted goes on counting, by its names`() throws {
@@ -53,6 +80,7 @@ struct MetricsFolderTests {
         let total: UInt64 = sums.values.reduce(0, +)
         #expect(total == 27)
         #expect(sums.workers == 1, "the two rows are one worker's place")
+        withExtendedLifetime(own) {}
     }
 
     @Test @LoopActor func `a row without a true description is left out`() throws {

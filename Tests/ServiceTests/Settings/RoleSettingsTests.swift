@@ -1,3 +1,4 @@
+import CloakroomAWS
 import Testing
 
 @testable import CloakroomOperations
@@ -33,6 +34,18 @@ struct RoleSettingsTests {
                 "c arn:aws:iam::222222222222:role/path/c x2 p https://sts.eu-central-1.amazonaws.com eu-central-1",
             ])
         #expect(roles.distinct.map(\.nameInIAM) == ["session", "c"])
+    }
+
+    @Test(
+        arguments: [
+            ("arn:aws:iam::222222222222:role/path/c", "222222222222"),
+            ("arn:aws-cn:iam::111111111111:role/c", "111111111111"),
+            ("arn:aws:iam:::role/c", nil), ("c", nil),
+        ] as [(String, String?)])
+    func `a role's ARN names its account, where it has one`(arn: String, account: String?) throws {
+        let role = SessionRole(
+            name: "c", arn: arn, externalID: nil, profile: nil, sts: try .sts(region: "eu-central-1"))
+        #expect(role.account == account && role.nameInIAM == "c")
     }
 
     @Test func `a role may have an STS of its own`() throws {

@@ -242,6 +242,17 @@ struct SettingsConflictTests {
             fault: "redis.sentinelPassword: stands without redis.sentinels; give the sentinels, or take it out"
         ),
         Conflict(
+            settings: smallest("redis: {address: 'a:1', password: {env: 'SIGNING'}, certificateAuthorities: 'text'}"),
+            fault: "redis.certificateAuthorities: stands without redis.tls: true, and Redis is reached in plain text;"
+                + " give redis.tls: true, or take redis.certificateAuthorities out"
+        ),
+        Conflict(
+            settings: smallest(
+                "redis: {sentinels: ['a:2'], master: 'm', tls: false, certificateAuthorities: 'text'}"),
+            fault: "redis.certificateAuthorities: stands without redis.tls: true, and Redis is reached in plain text;"
+                + " give redis.tls: true, or take redis.certificateAuthorities out"
+        ),
+        Conflict(
             settings: smallest("redis: {address: 'a:1', cluster: ['a:2']}"),
             fault: "redis.address: stands beside redis.cluster, which says where Redis is; keep one of the two"
         ),

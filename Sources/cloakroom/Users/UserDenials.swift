@@ -1,0 +1,107 @@
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomOperations
+import CloakroomServer
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The denials of one user's sessions that `user revoke --apply` writes, role by role.
+@LoopActor
+struct UserDenials {
+    let user: UserID
+    /// Before which sessions count as revoked.
+    let time: Date
+    let records: UserRecords
+    let revocation: Revocation
+    let upstreams: Upstreams
+    let settings: Settings
+    let deniesAll: Bool
+
+    /// The roles of some accounts may be out of reach: sessions of the others are denied all the same.
+    ///
+    /// - Returns: whether all are; what are not is said.
+    func areMade(in roles: [SessionRole]) async -> Bool {
+        var areAll = true
+        var deniesOthers = false
+        for role in roles {
+            guard let policy = await denial(in: role) else {
+                areAll = false
+                continue
+            }
+            if let everyone = policy.everyone, everyone >= time { deniesOthers = true }
+        }
+        if deniesOthers { await dropOthers() }
+        return areAll
+    }
+
+    /// - Returns: the role's policy; `nil` for a failure, already told.
+    private func denial(in role: SessionRole) async -> RevocationPolicy? {
+        let iam: IAMClient
+        do {
+            try await upstreams.credentials(of: role).require()
+            iam = try upstreams.iam(of: role)
+        } catch {
+            _ = Output.fail(
+                "vending is stopped, but sessions of the role \(role.arn) from before are not denied: \(error)\n"
+                    + "Try again, or put on the role what revoke without --apply prints")
+            return nil
+        }
+        do throws(Revocation.RevocationError) {
+            let lead = try await lead(of: role)
+            let policy = try await revocation.deny(
+                user, before: time.addingTimeInterval(lead), role: role.nameInIAM, iam: iam, deniesAll: deniesAll,
+                deadline: .now + .seconds(60))
+            Output.note(Self.sentence(policy, role))
+            guard lead <= Revocation.largestSkew else {
+                _ = Output.fail(
+                    "AWS' clock is \(Int(lead)) seconds ahead of this host's: sessions are denied by AWS' clock, but tokens "
+                        + "are refused by the other; set the clocks of this host and of Redis, and run this again")
+                return nil
+            }
+            return policy
+        } catch {
+            _ = Output.fail(UserRevoke.sentence(error, of: user, role, settings.redis))
+            return nil
+        }
+    }
+
+    /// - Returns: by how many seconds AWS' clock is ahead.
+    private func lead(of role: SessionRole) async throws(Revocation.RevocationError) -> TimeInterval {
+        do throws(Revocation.RevocationError) {
+            return try await revocation.verify(role, sts: upstreams.sts(of: role), deadline: .now + .seconds(30))
+        } catch {
+            // A store's IAM need have no accounts, nor its STS this request; IAM of AWS is at another place then.
+            guard settings.aws.iamEndpoint != nil, case .unknownAccount(let fault) = error, fault.kind == .refused
+            else { throw error }
+            Output.note(
+                "the STS of the role \(role.arn) does not say of which account the credentials are "
+                    + "(\(UserRevoke.words(fault))): whether it is the role's was not compared")
+            return 0
+        }
+    }
+
+    static func sentence(_ policy: RevocationPolicy, _ role: SessionRole) -> String {
+        let others = policy.everyone.map { ", and those of all users from before \(Timestamp($0).iso8601)" } ?? ""
+        return "the policy \(RevocationPolicy.name) of the role \(role.arn) denies their older sessions (users it "
+            + "names: \(policy.count))\(others); AWS may take minutes to heed it everywhere"
+    }
+
+    /// What workers keep for other users is denied as well, and would be handed out all the same.
+    private func dropOthers() async {
+        do throws(UserRecordError) {
+            let count = try await records.dropCredentials(of: nil)
+            Output.note("\(count) credentials that workers kept in Redis for all users are dropped")
+        } catch {
+            Output.note(
+                "credentials that workers keep in Redis for other users are denied, but not dropped: "
+                    + UserCommandLine.sentence(error, settings.redis))
+        }
+        Output.note(
+            "each worker keeps credentials in its memory, too, which are denied now: replace the workers (SIGHUP to the "
+                + "supervisor)")
+    }
+}

@@ -1,0 +1,121 @@
+import CloakroomAWS
+import CloakroomOperations
+import CloakroomServer
+import CloakroomTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomCommand
+
+/// What the commands about users make of their lines, and what they say.
+struct UserCommandTests {
+    private static func settings(_ redis: String = "{}", subjects: String = "mapped") throws -> Settings {
+        let text = """
+            {
+              region: "eu-central-1", bucket: "photos", redis: \(redis),
+              tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SIGNING"},
+                                  subjects: "\(subjects)"}]},
+              vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
+            }
+            """
+        return try Settings.load(
+            file: "/settings.json5", environment: ["SIGNING": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"]
+        ) { $0 == "/settings.json5" ? Array(text.utf8) : nil }
+    }
+
+    @Test(
+        arguments: [
+            ("{}", "0", true), ("{}", "18446744073709551615", true), ("{}", "1:1:0", false), ("{}", "x", false),
+            ("{}", "", false), ("{cluster: ['c:6379']}", "0", true), ("{cluster: ['c:6379']}", "7", false),
+            ("{cluster: ['c:6379']}", "904465a8a9d3611a:1:0", true), ("{cluster: ['c:6379']}", "9:2:77", true),
+            ("{cluster: ['c:6379']}", "904465a8a9d3611a:1", false), ("{cluster: ['c:6379']}", "g:1:0", false),
+            ("{cluster: ['c:6379']}", "9::0", false), ("{cluster: ['c:6379']}", "9:1:0:0", false),
+        ] as [(String, String, Bool)])
+    func `a list goes on where one of the same kind of Redis ended`(redis: String, cursor: String, isTaken: Bool) throws
+    {
+        #expect(try Self.settings(redis).redis.servers.isCursor(cursor) == isTaken)
+    }
+
+    // MARK: Ids
+
+    private static let mapped = "u_23ccd2f5-6f5e-5d6a-9c3b-0123456789ab"
+
+    @Test func `an id that no token can have is refused, unless the operator insists`() throws {
+        let line = UserCommandLine(settings: try Self.settings())
+        let usual = try Options(["alice", "s.json5"], of: UserDisable.syntax)
+        let insisting = try Options(["--any-id", "alice", "s.json5"], of: UserDisable.syntax)
+        let alice = try #require(UserID("alice"))
+        let error = #expect(throws: EarlyExit.self) { try line.requireIssued(alice, usual) }
+        guard case .usage(let text) = error else { return _ = Issue.record("\(String(describing: error))") }
+        #expect(text.contains("no token can be of the user alice") && text.contains("--subject"))
+        try line.requireIssued(alice, insisting)
+        try line.requireIssued(#require(UserID(Self.mapped)), usual)
+        try UserCommandLine(settings: Self.settings(subjects: "plain")).requireIssued(alice, usual)
+    }
+
+    @Test func `each command about one user takes a subject in place of the id, and those that make records any id`() {
+        let makers = ["user set", "user disable", "user revoke", "user share"]
+        for syntax in CommandTable.syntaxes where syntax.words[0] == "user" && syntax.name != "user list" {
+            #expect(syntax.values["issuer"] != nil && syntax.values["subject"] != nil, "\(syntax.name)")
+            #expect(syntax.flags.contains("any-id") == makers.contains(syntax.name), "\(syntax.name)")
+        }
+    }
+
+    /// With the settings in a file: the commands' own way.
+    @Test func `a subject is mapped as its tokens' is`() throws {
+        let folder = try TemporaryFolder()
+        let secret = folder["secret"]
+        try "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".write(toFile: secret, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+        let text = """
+            {
+              region: "eu-central-1", bucket: "photos", vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
+              tokens: {issuers: [{issuer: "https://auth.example", audiences: ["a"], secret: {file: "\(secret)"},
+                                  subjects: "mapped"}]},
+            }
+            """
+        let file = folder["settings.json5"]
+        try text.write(toFile: file, atomically: false, encoding: .utf8)
+        let user = UserID(mapping: "alice", of: "https://auth.example")
+        for words in [["--subject", "alice"], ["--subject", "alice", "--issuer", "https://auth.example"]] {
+            let options = try Options(words + [file], of: UserRevoke.syntax)
+            #expect(try UserCommandLine.ofUser(options, makesRecord: true).user == user)
+        }
+        for words in [
+            ["--subject", "alice", user.text], ["--issuer", "https://auth.example"], ["--subject", ""],
+            ["--subject", "alice", "--issuer", "https://other.example"], ["alice"], [],
+        ] {
+            let options = try Options(words + [file], of: UserRevoke.syntax)
+            let error = #expect(throws: EarlyExit.self) { try UserCommandLine.ofUser(options, makesRecord: true) }
+            guard case .usage = error else { return _ = Issue.record("\(words): \(String(describing: error))") }
+        }
+    }
+
+    // MARK: Sentences
+
+    @Test func `says what to do about a refusal of Redis`() throws {
+        let (single, cluster) = try (Self.settings().redis, Self.settings("{cluster: ['c:6379']}").redis)
+        let full = UserCommandLine.sentence(.redis(.refused(code: "OOM")), single)
+        #expect(full.contains("refuses with OOM") && full.contains("used up maxmemory"))
+        let moved = UserRecordError.redis(.refused(code: "MOVED"))
+        #expect(UserCommandLine.sentence(moved, single).contains("redis.cluster"))
+        #expect(UserCommandLine.sentence(moved, cluster).contains("have moved meanwhile"))
+    }
+
+    @Test func `says which role is of another account, and which clocks differ`() throws {
+        let settings = try Self.settings()
+        let (role, user) = (settings.vending.roles.main, try #require(UserID("u_1")))
+        func sentence(_ failure: Revocation.RevocationError) -> String {
+            UserRevoke.sentence(failure, of: user, role, settings.redis)
+        }
+        let account = sentence(.otherAccount("123456789012"))
+        #expect(account.contains("arn:aws:iam::000000000000:role/session") && account.contains("123456789012"))
+        let clocks = sentence(
+            .clocks(own: Date(timeIntervalSince1970: 1_800_000_000), redis: Date(timeIntervalSince1970: 1_800_000_600)))
+        #expect(clocks.hasPrefix("nothing is changed: "))
+        #expect(clocks.contains("2027-01-15T08:00:00Z") && clocks.contains("2027-01-15T08:10:00Z"))
+        #expect(sentence(.policy(.tooMany(145))).contains("in 6144 characters; run this again with --all-sessions"))
+        let unknown = sentence(.unknownAccount(AWSError(.refused, status: 403, code: "AccessDenied")))
+        #expect(unknown.contains("STS") && unknown.contains("(AccessDenied, 403)"))
+    }
+}

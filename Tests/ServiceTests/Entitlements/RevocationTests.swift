@@ -1,0 +1,196 @@
+import CloakroomAWS
+import CloakroomCrypto
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomOperations
+@testable import CloakroomServer
+
+/// What a revocation makes of clocks, accounts and refusals.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct RevocationTests {
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+    private let user = UserID("u_1")
+
+    /// By a clock that always shows the same.
+    @LoopActor private func revocation(_ redis: FakeRedis = FakeRedis()) -> Revocation {
+        let time = time
+        return Revocation(
+            records: UserRecords(redis: redis, keyPrefix: "c:", now: { time }), now: { time })
+    }
+
+    // MARK: Clocks
+
+    /// Redis' `INFO server`, with a clock that is so many seconds ahead.
+    private static func info(_ lead: Int) -> String {
+        .redisText("# Server\r\nredis_version:7.0.15\r\nserver_time_usec:\((1_800_000_000 + lead) * 1_000_000)\r\n")
+    }
+
+    @Test(arguments: [(0, 0), (60, 60), (-60, 0)])
+    @LoopActor func `goes by the later of two clocks that are no more than a minute apart`(lead: Int, counted: Int)
+        async throws
+    {
+        let redis = FakeRedis([Self.info(lead)])
+        let found = try await revocation(redis).currentTime(for: #require(user))
+        #expect(found.time == time.addingTimeInterval(Double(counted)) && found.isCompared)
+        #expect(redis.requests == [["INFO", "server"]])
+    }
+
+    @Test(arguments: [61, -61, 7200])
+    @LoopActor func `changes nothing by clocks that are more than a minute apart`(lead: Int) async throws {
+        let redis = FakeRedis([Self.info(lead)])
+        let revocation = revocation(redis)
+        let user = try #require(user)
+        let theirs = time.addingTimeInterval(Double(lead))
+        await #expect(throws: Revocation.RevocationError.clocks(own: time, redis: theirs)) {
+            _ = try await revocation.currentTime(for: user)
+        }
+        #expect(redis.requests.count == 1)
+    }
+
+    @Test(arguments: ["-NOPERM no permissions to run the 'info' command\r\n", "$10\r\n# Server\r\n\r\n", ":1\r\n"])
+    @LoopActor func `goes by this host's clock alone where Redis does not tell its time`(reply: String) async throws {
+        let found = try await revocation(FakeRedis([reply])).currentTime(for: #require(user))
+        #expect(found.time == time && !found.isCompared)
+    }
+
+    // MARK: Vending
+
+    /// The record has a later revocation, and the rights end with the worker's.
+    @Test @LoopActor func `is not stopped by credentials that cannot be dropped, and tells the time that holds`()
+        async throws
+    {
+        let now = "1800000000"
+        let redis = FakeRedis([
+            .redisText("connected_slaves:0\r\n"), ":1\r\n",
+            // In the order of the fields' names: acceptUndatedTokens, disabled, disabledReason, revokedBefore, updated.
+            .redisArray([nil, "1", "revoked", "1800000100", now]),
+            .redisArray([now, nil, nil, nil, nil, nil, "1", "1800000100", nil]),
+            "-NOPERM no permissions to run the 'scan' command\r\n",
+        ])
+        let stop = try await revocation(redis).stopVending(to: #require(user), disables: true)
+        #expect(stop.time == time.addingTimeInterval(100) && stop.replication == nil)
+        #expect(stop.undropped == .redis(.refused(code: "NOPERM")))
+        #expect(redis.requests.map { $0[0] } == ["INFO", "EVALSHA", "HMGET", "HMGET", "SCAN"])
+    }
+
+    // MARK: Accounts
+
+    private static func identity(_ account: String, date: String? = nil) -> UpstreamResponse {
+        let text =
+            "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>\(account)</Account>"
+            + "</GetCallerIdentityResult></GetCallerIdentityResponse>"
+        let fields: HeaderFields = if let date { ["date": date] } else { [:] }
+        return UpstreamResponse(status: 200, fields: fields, body: Array(text.utf8))
+    }
+
+    private static func sts(_ answer: UpstreamResponse) throws -> STSClient {
+        STSClient(
+            endpoint: try .sts(region: "eu-central-1"), transport: ScriptedTransport { _ in answer },
+            credentials: credentials, retry: RetrySettings(maximumAttempts: 1, timeout: .seconds(5)),
+            isolation: LoopActor.shared)
+    }
+
+    private static let credentials = CredentialSource(
+        Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
+
+    private static func role(_ arn: String) throws -> SessionRole {
+        SessionRole(
+            name: "second", arn: arn, externalID: nil, profile: nil, sts: try .sts(region: "eu-central-1"))
+    }
+
+    @Test @LoopActor func `writes to no role of another account than that of the credentials`() async throws {
+        let revocation = revocation()
+        let role = try Self.role("arn:aws:iam::210987654321:role/app")
+        let (own, other) = try (Self.sts(Self.identity("210987654321")), Self.sts(Self.identity("123456789012")))
+        #expect(try await revocation.verify(role, sts: own, deadline: .now + .seconds(5)) == 0)
+        await #expect(throws: Revocation.RevocationError.otherAccount("123456789012")) {
+            _ = try await revocation.verify(role, sts: other, deadline: .now + .seconds(5))
+        }
+        // Ceph's roles have none.
+        let unnamed = try Self.role("arn:aws:iam:::role/app")
+        #expect(try await revocation.verify(unnamed, sts: other, deadline: .now + .seconds(5)) == 0)
+    }
+
+    @Test @LoopActor func `takes no role for one of ours while STS does not say whose the credentials are`()
+        async throws
+    {
+        let revocation = revocation()
+        let role = try Self.role("arn:aws:iam::210987654321:role/app")
+        let sts = try Self.sts(.error(403, "AccessDenied"))
+        let fault = AWSError(.refused, status: 403, code: "AccessDenied")
+        await #expect(throws: Revocation.RevocationError.unknownAccount(fault)) {
+            _ = try await revocation.verify(role, sts: sts, deadline: .now + .seconds(5))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Fri, 15 Jan 2027 08:10:00 GMT", 600), ("Fri, 15 Jan 2027 07:50:00 GMT", 0), ("never", 0),
+        ] as [(String, TimeInterval)])
+    @LoopActor func `tells by how much AWS' clock is ahead`(date: String, lead: TimeInterval) async throws {
+        let sts = try Self.sts(Self.identity("210987654321", date: date))
+        let role = try Self.role("arn:aws:iam::210987654321:role/app")
+        #expect(try await revocation().verify(role, sts: sts, deadline: .now + .seconds(5)) == lead)
+    }
+
+    // MARK: A policy without room
+
+    /// A policy that has as many users as it can, and no other room.
+    private func fullPolicy() throws -> String {
+        var policy = RevocationPolicy()
+        var text = try policy.text()
+        for number in 0..<1000 {
+            policy.revoke(
+                try #require(UserID("u_23ccd2f5-0000-5000-8000-\(100_000_000_000 + number)")), before: time)
+            guard let more = try? policy.text() else { break }
+            text = more
+        }
+        return text
+    }
+
+    private static func iam(_ transport: ScriptedTransport) throws -> IAMClient {
+        IAMClient(
+            endpoint: try .iam(region: "eu-central-1"), transport: transport, credentials: credentials,
+            retry: RetrySettings(maximumAttempts: 1, timeout: .seconds(5)), isolation: LoopActor.shared)
+    }
+
+    @Test(arguments: [false, true])
+    @LoopActor func `denies the sessions of all where a policy has no room, if it is told to`(deniesAll: Bool)
+        async throws
+    {
+        let policy = PercentEncoding.encode(try fullPolicy())
+        let transport = ScriptedTransport { request in
+            let isPut = String(decoding: request.body, as: UTF8.self).hasPrefix("Action=Put")
+            return .text(
+                200,
+                isPut
+                    ? "<PutRolePolicyResponse/>"
+                    : "<GetRolePolicyResponse><GetRolePolicyResult><PolicyDocument>\(policy)</PolicyDocument>"
+                        + "</GetRolePolicyResult></GetRolePolicyResponse>")
+        }
+        let redis = FakeRedis(["+OK\r\n", ":1\r\n"])
+        let revocation = revocation(redis)
+        let iam = try Self.iam(transport)
+        let user = try #require(UserID("u_23ccd2f5-0000-5000-8000-999999999999"))
+        let later = time.addingTimeInterval(30)
+        guard deniesAll else {
+            await #expect(throws: Revocation.RevocationError.policy(.tooMany(145))) {
+                _ = try await revocation.deny(
+                    user, before: later, role: "app", iam: iam, deadline: .now + .seconds(5))
+            }
+            #expect(transport.requests.count == 1)
+            return
+        }
+        let written = try await revocation.deny(
+            user, before: later, role: "app", iam: iam, deniesAll: true, deadline: .now + .seconds(5))
+        #expect(written.everyone == later && written.count == 0)
+        let body = String(decoding: try #require(transport.requests.last).body, as: UTF8.self)
+        #expect(body.contains("PutRolePolicy") && !body.contains("u_23ccd2f5"))
+        #expect(redis.requests.map { $0[0] } == ["EVALSHA", "EVALSHA"])
+    }
+}
