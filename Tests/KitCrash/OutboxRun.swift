@@ -45,8 +45,7 @@ extension KitCrash {
     }
 }
 
-/// S3 over HTTP, with the folder's objects. A line of `created.txt` for each that was stored, and of `asked.txt` for each
-/// request.
+/// S3 over HTTP, with the folder's objects.
 struct FolderS3: HTTPTransport {
     let folder: Folder
 
@@ -81,7 +80,6 @@ struct FolderS3: HTTPTransport {
             try Self.bytes(of: request.body).write(to: part)
             await folder.points.cross()
             try FileManager.default.moveItem(at: part, to: object)
-            try folder.append(key, to: "created.txt")
             return HTTPResponse(status: 200, fields: [("ETag", Self.tag(try Self.bytes(of: request.body)))])
         case "POST" where query.hasPrefix("uploads"):
             return Self.xml(
@@ -91,7 +89,6 @@ struct FolderS3: HTTPTransport {
             let bytes = try parts().map { try Data(contentsOf: $0) }
             await folder.points.cross()
             try Data(bytes.joined()).write(to: object, options: .atomic)
-            try folder.append(key, to: "created.txt")
             return Self.xml("<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
         case "GET" where query.contains("uploadId="):
             let parts = try parts().enumerated().map { number, file in

@@ -55,7 +55,7 @@ import Testing
             _ = try await outbox.launch(killedAt: point, Self.date)
             _ = try await outbox.launch(killedAt: point * 7 % 19 + 1, Self.date + 60)
             #expect(try await outbox.launch(killedAt: 0, Self.date + 120) == .finished)
-            #expect(try outbox.created() == [photo])
+            #expect(try outbox.objects().map { try outbox.bytes(of: $0) } == [photo])
         }
     }
 }
@@ -77,7 +77,7 @@ private struct KilledOutbox {
         for name in ["s3", "in"] {
             try FileManager.default.createDirectory(at: outbox.file(name), withIntermediateDirectories: true)
         }
-        for name in ["created.txt", "urls.txt", "renewed.txt"] { try Data().write(to: outbox.file(name)) }
+        for name in ["urls.txt", "renewed.txt"] { try Data().write(to: outbox.file(name)) }
         for (name, bytes) in files { try bytes.write(to: outbox.file("in/\(name)")) }
         return try await body(outbox)
     }
@@ -91,7 +91,7 @@ private struct KilledOutbox {
         let outbox = file("outbox/\(StoreOwner.test.folderName)/files")
         #expect(try FileManager.default.contentsOfDirectory(atPath: outbox.path) == [])
         // Each content once, wherever it is.
-        let created = try lines("created.txt")
+        let created = try objects()
         #expect(created.count == Self.names.count)
         let contents = try created.map { String(decoding: try Data(contentsOf: file("s3/\($0)")), as: UTF8.self) }
         #expect(contents.sorted() == Self.names.map { "bytes of \($0)" })
@@ -108,16 +108,13 @@ private struct KilledOutbox {
         }
     }
 
-    /// The keys of what S3 has now.
+    /// The keys of what S3 has: all that was ever stored, since it takes no object twice and nothing deletes one.
     func objects() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: file("s3").path) }
 
     func bytes(of key: String) throws -> Data { try Data(contentsOf: file("s3/\(key)")) }
 
     /// What the app has written down, each once.
     func knownPlaces() throws -> Set<String> { Set(try lines("urls.txt")) }
-
-    /// What S3 has stored, in order.
-    func created() throws -> [Data] { try lines("created.txt").map { try Data(contentsOf: file("s3/\($0)")) } }
 
     private func lines(_ name: String) throws -> [String] {
         String(decoding: try Data(contentsOf: file(name)), as: UTF8.self).split(separator: "\n").map(String.init)
