@@ -72,7 +72,9 @@ let package = Package(
             swiftSettings: unsafeSettings),
         .target(
             name: "CloakroomRedis",
-            dependencies: ["CloakroomCHiredis", "CloakroomCLinux", "CloakroomCOpenSSL", "CloakroomLoop"],
+            dependencies: [
+                "CloakroomCHiredis", "CloakroomCLinux", "CloakroomCOpenSSL", "CloakroomCrypto", "CloakroomLoop",
+            ],
             swiftSettings: unsafeSettings),
         // Apple's systems have CryptoKit.
         .target(

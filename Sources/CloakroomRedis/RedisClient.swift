@@ -7,8 +7,8 @@ package protocol RedisClient: AnyObject {
     /// Whether requests get replies.
     var isReady: Bool { get }
 
-    /// Why the server takes no connection, if it has said so or TLS with it has failed; also while ``isReady``, of the one that should take the place of a server
-    /// which is the master no longer.
+    /// Why the server takes no connection, if it has said so or TLS with it has failed; also while ``isReady``, of the one that
+    /// should take the place of a server which is the master no longer.
     var refusal: RedisError? { get }
 
     /// Requests without a reply yet.

@@ -1,3 +1,5 @@
+import CloakroomCrypto
+
 /// Which server has each slot of a cluster, as one of its nodes says.
 struct SlotMap: Sendable, Equatable {
     /// The primaries, each once, in the same order whatever node says it.
@@ -59,12 +61,10 @@ struct SlotMap: Sendable, Equatable {
 
     /// Of the primaries and the slots of each: the same in every process that has this map, and another one for other owners.
     ///
-    /// FNV-1a of 64 bits (draft-eastlake-fnv), in hexadecimal.
+    /// The first eight bytes of a SHA-256, in hexadecimal.
     var digest: String {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         let words = primaries.map(\.description) + borders.map { "\($0)" }
-        for byte in words.joined(separator: " ").utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        return String(hash, radix: 16)
+        return String(SHA256.hash(words.joined(separator: " ").utf8).hexadecimal.prefix(16))
     }
 
     /// Of the maps of several nodes the one to go by: of a node that takes requests, then the one that most nodes have,

@@ -5,7 +5,7 @@ import CloakroomLoop
 final class Heartbeat {
     private let counter: MappedCounters
     private let interval: Duration
-    private let start = ContinuousClock.now
+    private let made = ContinuousClock.now
     private var wasReady: Bool?
     /// What the supervisor does for this worker.
     let capabilities: WorkerMemory.Capabilities
@@ -36,7 +36,7 @@ final class Heartbeat {
             wasReady = ready
         }
         counter.add(1, at: WorkerMemory.beats)
-        let isStarting = !ready && ContinuousClock.now - start < Self.startTime
+        let isStarting = !ready && ContinuousClock.now - made < Self.startTime
         EventPoller.shared.schedule(after: isStarting ? min(Self.startInterval, interval) : interval) { [weak self] in
             self?.start(isReady: isReady)
         }

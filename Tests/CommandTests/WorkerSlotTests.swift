@@ -100,7 +100,7 @@ struct WorkerSlotTests {
         try bench.write(SlotBench.comesUp + "\n# second")
         #expect(try await bench.settings(of: bench.started(1)).hasSuffix("# first"))
         for isDone in [false, true] {
-            bench.launcher.takeSettings()
+            bench.launcher.takeSettings(try bench.text())
             slot.replace()
             let replacement = try await bench.started(isDone ? 4 : 2)
             try await bench.look { slot.replacement == .done }
@@ -262,6 +262,8 @@ private final class SlotBench {
             address: .unix(path: folder["w.sock"]), program: launcher, timeouts: timeouts,
             log: Log(sink: nil, level: .error))
     }
+
+    func text() throws -> String { try String(contentsOfFile: script, encoding: .utf8) }
 
     /// What the next worker does.
     func write(_ script: String) throws { try script.write(toFile: self.script, atomically: true, encoding: .utf8) }

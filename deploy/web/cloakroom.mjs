@@ -338,9 +338,9 @@ const STALLED = 60_000;
 /** @type {(milliseconds: number, signal: AbortSignal, earlier?: EventTarget) => Promise<unknown>} `earlier`: its event `online` ends it */
 const rest = (milliseconds, signal, earlier) => new Promise((resolve) => {
   // A timer takes 31 bits.
-  const end = anyOf(signal, Signals.timeout(Math.min(milliseconds, 2 ** 31 - 1)));
-  end.addEventListener("abort", resolve);
-  earlier?.addEventListener("online", resolve, { once: true, signal: end });
+  setTimeout(resolve, Math.min(milliseconds, 2 ** 31 - 1));
+  signal.addEventListener("abort", resolve, { once: true });
+  earlier?.addEventListener("online", resolve, { once: true, signal });
 });
 
 /** Repeats work that fails for a time, until it succeeds, is refused, or the signal ends it: after `Retry-After` or growing waits.

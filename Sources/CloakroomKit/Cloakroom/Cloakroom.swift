@@ -91,10 +91,9 @@ public struct Cloakroom: Sendable {
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
             journal: journal, runtime: runtime)
         reader =
-            account.reading.map { [credentials] reading in
+            account.reading.map {
                 S3BackupClient(
-                    reading, transport: configuration.transport, endpoint: configuration.s3Endpoint, runtime: runtime,
-                    serverOffset: { await credentials.clockOffset })
+                    $0, transport: configuration.transport, endpoint: configuration.s3Endpoint, runtime: runtime)
             } ?? objects
         background = S3BackupClient(
             credentials: credentials, transport: configuration.backgroundTransport,

@@ -50,6 +50,9 @@ actor ReadingCredentials {
         }
     }
 
+    /// As both learn it from the same worker.
+    nonisolated var clockOffset: Duration { get async { await usual.clockOffset } }
+
     private func credentials(after refusal: CloakroomError) async throws(CloakroomError) -> VendedCredentials {
         do throws(CloakroomError) { return try await readOnly.credentials() } catch {
             throw error.code == .forbidden ? refusal : error

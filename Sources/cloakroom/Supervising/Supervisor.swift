@@ -166,14 +166,16 @@ final class Supervisor {
             reloadsAgain = true
             return
         }
+        // Read once: the workers get what was looked at.
+        let text = SettingsFile.text(of: line.settingsFile)
         do {
-            _ = try SettingsFile.load(line.settingsFile)
+            _ = try SettingsFile.load(line.settingsFile, text: text)
         } catch {
             // The workers would not start with them; those that run know better ones.
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])
         }
         log.info("replacing the workers", ["workers": .integer(slots.count)])
-        launcher.takeSettings()
+        launcher.takeSettings(text)
         isReload = true
         replacing = slots[...]
         replacing.first?.replace()

@@ -10,8 +10,8 @@ final class SharedLifeline: Sendable {
 
 /// How a worker is started.
 ///
-/// One that replaces a worker which has ended by itself has the program and the settings of the last start or reload that
-/// succeeded, whatever lies on the disk meanwhile: a fault there does no harm before it is seen at a reload.
+/// One that replaces a worker which has ended by itself has the program and the settings of the last start, change of the
+/// program or reload that succeeded, whatever lies on the disk meanwhile: a fault there does no harm before it is seen at a reload.
 @LoopActor
 final class WorkerLauncher {
     enum Start {
@@ -42,13 +42,15 @@ final class WorkerLauncher {
         self.lifeline = lifeline
         self.settingsFile = settingsFile
         self.folder = folder
-        settings = Self.text(of: settingsFile)
+        settings = Self.kept(SettingsFile.text(of: settingsFile))
     }
 
-    /// Has workers read the settings as they are now, for good once ``reloaded(_:)`` says so.
-    func takeSettings() {
+    /// Has workers read these settings, for good once ``reloaded(_:)`` says so.
+    ///
+    /// - Parameter text: the file's.
+    func takeSettings(_ text: String?) {
         settingsBefore = settings
-        settings = Self.text(of: settingsFile)
+        settings = Self.kept(text)
     }
 
     /// - Parameter isDone: whether all workers were replaced; otherwise the others go on with what they have, and so do those that
@@ -59,8 +61,8 @@ final class WorkerLauncher {
         settingsBefore = nil
     }
 
-    private static func text(of file: String) -> SharedMemory? {
-        guard let text = SettingsFile.text(of: file), text.utf8.count <= WorkerMemory.maximumSettingsBytes else {
+    private static func kept(_ text: String?) -> SharedMemory? {
+        guard let text, text.utf8.count <= WorkerMemory.maximumSettingsBytes else {
             return nil
         }
         return try? SharedMemory(holding: text)

@@ -69,26 +69,17 @@ public actor S3BackupClient {
         self.init(
             transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), runtime: runtime,
             serverOffset: { await credentials.clockOffset }
-        ) {
-            let vended = try await credentials.credentials()
-            return Access(
-                bucket: vended.bucket, region: vended.region, source: credentials.source, vended: vended)
-        }
+        ) { Access(try await credentials.credentials(), credentials.source) }
     }
 
     /// Of objects that are only read.
     init(
-        _ credentials: ReadingCredentials, transport: any HTTPTransport, endpoint: URL?, runtime: RuntimeDependencies,
-        serverOffset: @escaping @Sendable () async -> Duration
+        _ credentials: ReadingCredentials, transport: any HTTPTransport, endpoint: URL?, runtime: RuntimeDependencies
     ) {
         self.init(
             transport: transport, endpoint: endpoint, journal: InMemoryMultipartJournal(), sizes: Sizes(),
-            runtime: runtime, serverOffset: serverOffset
-        ) {
-            let vended = try await credentials.credentials()
-            return Access(
-                bucket: vended.bucket, region: vended.region, source: credentials.source, vended: vended)
-        }
+            runtime: runtime, serverOffset: { await credentials.clockOffset }
+        ) { Access(try await credentials.credentials(), credentials.source) }
     }
 
     init(
@@ -187,4 +178,10 @@ struct ObjectTarget: Sendable {
     let s3: S3Client
     let key: String
     let object: ObjectAddress
+}
+
+extension S3BackupClient.Access {
+    init(_ vended: VendedCredentials, _ source: CredentialSource) {
+        self.init(bucket: vended.bucket, region: vended.region, source: source, vended: vended)
+    }
 }
