@@ -77,7 +77,11 @@ enum CheckCommand: Command {
                 + "`cloakroom user set ID --accept-undated-tokens`"
         }
         let tiers = settings.tieredFolders.note.map { "Tiered photo storage: \($0)" }
-        return reserved + large + undated + [tiers].compactMap(\.self)
+        let audit =
+            settings.audit.destination == .standardError
+            ? "Audit: to standard error, of which journald and the kubelet keep the newest lines alone; audit.file or audit.stream "
+                + "keeps them" : nil
+        return reserved + large + undated + [tiers, audit].compactMap(\.self)
     }
 
     static let help = """

@@ -9,6 +9,8 @@ final class Heartbeat {
     private var wasReady: Bool?
     /// What the supervisor does for this worker.
     let capabilities: WorkerMemory.Capabilities
+    /// See ``WorkerMemory/start``; `nil` under a supervisor that does not tell.
+    let serviceStart: Int?
 
     /// - Parameters:
     ///   - limit: how long the supervisor is to wait for a beat.
@@ -19,6 +21,8 @@ final class Heartbeat {
         counter.add(UInt64(limit.milliseconds), at: WorkerMemory.hungAfter)
         counter.add(UInt64(drain.milliseconds), at: WorkerMemory.drain)
         capabilities = WorkerMemory.Capabilities(rawValue: counter[WorkerMemory.capabilities])
+        let start = counter[WorkerMemory.start]
+        serviceStart = start == 0 ? nil : Int(clamping: start)
     }
 
     /// How often the supervisor is told whether the worker is ready, in its first seconds: it may wait for that.

@@ -12,7 +12,8 @@ extension ServiceDependencies {
     /// - Parameters:
     ///   - worker: names the worker's row of counters.
     ///   - sharedFolder: of the supervisor, for the counters of its workers, where the settings name none.
-    init(_ settings: Settings, worker: String, sharedFolder: String?) throws {
+    ///   - start: of the service, in seconds since 1970.
+    init(_ settings: Settings, worker: String, sharedFolder: String?, start: Int) throws {
         // A closed standard error must not keep the worker from starting: lines are dropped and counted then.
         let lines = try? LineSink(path: nil)
         let log = Log(sink: lines, level: settings.log.level)
@@ -26,6 +27,8 @@ extension ServiceDependencies {
         if settings.events?.webhook != nil { webhook = LoopCurlTransport(options: .webhook(settings)) }
         if settings.tracing != nil { collector = LoopCurlTransport(options: .collector(settings)) }
         version = CommandLineTool.version
+        // Of several supervisors each would have one of its own.
+        if settings.server.metricsFolder == nil { self.start = start }
         roleCredentials = WorkerCredentials.ofRoles(settings, transport: transport, log: log)
     }
 
@@ -34,20 +37,20 @@ extension ServiceDependencies {
     static func metrics(
         _ settings: Settings, _ sharedFolder: String?, of worker: String, _ log: Log
     ) throws(SystemError) -> (metrics: Metrics, folder: MetricsFolder?) {
-        let roles = settings.vending.roles.active.map(\.name)
+        let names = MetricNames(settings)
         if let path = settings.server.metricsFolder {
             let folder = MetricsFolder(path: path)
-            return (try folder.metrics(worker: worker, roles: roles), folder)
+            return (try folder.metrics(worker: worker, names), folder)
         }
-        guard let sharedFolder else { return (try Metrics(roles: roles), nil) }
+        guard let sharedFolder else { return (try Metrics(names), nil) }
         let folder = MetricsFolder(path: sharedFolder)
         do throws(SystemError) {
-            return (try folder.metrics(worker: worker, roles: roles), folder)
+            return (try folder.metrics(worker: worker, names), folder)
         } catch {
             log.error(
                 "the supervisor's folder cannot be used: this worker shows its own metrics",
                 ["reason": .text("\(error)")])
-            return (try Metrics(roles: roles), nil)
+            return (try Metrics(names), nil)
         }
     }
 }

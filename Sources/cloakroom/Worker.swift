@@ -48,7 +48,8 @@ enum Worker {
             let dependencies = try ServiceDependencies(
                 settings, worker: address.description,
                 sharedFolder: capabilities.contains(.metricsFolder)
-                    ? "/proc/self/fd/\(WorkerMemory.metricsFolderDescriptor)" : nil)
+                    ? "/proc/self/fd/\(WorkerMemory.metricsFolderDescriptor)" : nil,
+                start: heart?.serviceStart ?? ProcessStart.secondsSince1970)
             let builder = try ServiceBuilder(settings, dependencies)
             let log = dependencies.log
             let socket = try address.listen()

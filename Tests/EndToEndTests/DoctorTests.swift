@@ -84,17 +84,22 @@ extension EndToEnd {
             let options = Stack.Options(s3: true, settings: { $0["bucket"] = "no-such-bucket" })
             try Stack.run("doctor-ill", options) { stack in
                 try stack.redis?.command("CONFIG SET maxmemory-policy allkeys-lru")
+                let upstream = "\(stack.folder)/upstream.conf"
+                try "upstream cloakroom { server unix:\(stack.socket()); }".write(
+                    toFile: upstream, atomically: false, encoding: .utf8)
                 let found = try Self.visit(
                     stack,
                     [
-                        "--url", "http://127.0.0.1:9", "--listen", "unix:\(stack.socket(2))", "--only",
-                        "redis,bucket,front,sockets",
+                        "--url", "http://127.0.0.1:9", "--listen", "unix:\(stack.socket(2))", "--upstream", upstream,
+                        "--only", "redis,bucket,front,sockets",
                     ], status: 1)
                 for expected in [
                     "redis error: eviction policy is allkeys-lru",
                     "bucket error: S3 responds 403 for the bucket no-such-bucket",
                     "front error: http://127.0.0.1:9: nginx is unreachable",
                     "sockets error: no worker can be reached at unix:\(stack.socket(2)): No such file or directory",
+                    "sockets warning: \(upstream) lacks unix:\(stack.socket(2))",
+                    "sockets warning: \(upstream) has unix:\(stack.socket()), where no worker is to listen",
                 ] { #expect(found.contains(expected), "\(expected) in \(found)") }
             }
         }

@@ -54,6 +54,8 @@ extension EndToEnd {
                 let token = Tokens.fresh()
                 let load = Load { _ in try HTTPClient.ask(port: port, .presign(token)) }
                 #expect(try Self.status(stack).status == 0)
+                let start = try Metrics(stack.askNginx(.metrics).text).sum("cloakroom_start_time_seconds")
+                #expect((0...120).contains(Date().timeIntervalSince1970 - start))
 
                 try Self.install(try Programs.worker, in: stack)
                 try Self.reload(stack)
@@ -80,6 +82,8 @@ extension EndToEnd {
                 #expect(Set(workers).isDisjoint(with: stack.workers))
                 let counted = Metrics(try stack.askNginx(.metrics).text)
                 #expect(counted.sum("cloakroom_worker_starts_total") == 6)
+                // Where the clock was set meanwhile, or a second just began, it is another by one.
+                #expect(abs(counted.sum("cloakroom_start_time_seconds") - start) <= 1)
                 let tally = load.stop()
                 #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.warnings)")
                 let victim = try #require(stack.workers.first)

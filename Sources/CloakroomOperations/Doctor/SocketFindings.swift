@@ -12,8 +12,11 @@ package enum SocketOutcome: Sendable, Equatable {
 package enum SocketFindings {
     private static let check = CheckName.sockets
 
-    package static func all(_ outcomes: [(address: String, outcome: SocketOutcome)]) -> [Finding] {
-        outcomes.map { finding($0.address, $0.outcome) }
+    /// - Parameter upstream: what nginx knows of the workers; `nil` where that was not given.
+    package static func all(
+        _ outcomes: [(address: String, outcome: SocketOutcome)], upstream: NginxUpstream? = nil
+    ) -> [Finding] {
+        outcomes.map { finding($0.address, $0.outcome) } + (upstream?.findings(outcomes.map(\.address)) ?? [])
     }
 
     private static func finding(_ address: String, _ outcome: SocketOutcome) -> Finding {

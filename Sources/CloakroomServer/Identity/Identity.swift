@@ -31,7 +31,7 @@ package struct Identity {
             let remote = IssuerKeys.Remote(
                 issuer: issuer.name, url: url, fetcher: fetcher, runtime: runtime,
                 onFetch: { failure in
-                    metrics.fetchedKeys(failure)
+                    metrics.fetchedKeys(of: issuer.name, failure)
                     guard let failure else { return }
                     log.warning(
                         "keys could not be fetched",

@@ -34,6 +34,8 @@ package struct Issuer: Sendable {
         case discovery
     }
 
+    package var fetchesKeys: Bool { if case .fixed = keys { false } else { true } }
+
     /// The claim `iss`, byte for byte.
     package var name: String
     package var audiences: [String]

@@ -11,10 +11,8 @@ package final class Metrics {
     private let use: FileUse?
 
     /// In a row that is not shared.
-    ///
-    /// - Parameter roles: the names of those over which users are spread.
-    package convenience init(roles: [String] = [SessionRole.mainName]) throws(SystemError) {
-        let layout = MetricsLayout(roles: roles)
+    package convenience init(_ names: MetricNames = MetricNames()) throws(SystemError) {
+        let layout = MetricsLayout(names)
         try self.init(layout: layout, row: .anonymous(count: layout.count))
     }
 
@@ -91,7 +89,9 @@ package final class Metrics {
     func released(_ outcome: ReleaseLabel) { row.add(1, at: layout.releases[outcome]) }
 
     /// - Parameter failure: `nil` for success.
-    func fetchedKeys(_ failure: KeyFetchError?) { row.add(1, at: layout.keyFetches[KeyFetchLabel(failure)]) }
+    func fetchedKeys(of issuer: String, _ failure: KeyFetchError?) {
+        if let index = layout.keyFetches[issuer, KeyFetchLabel(failure)] { row.add(1, at: index) }
+    }
 
     /// Redis took an event.
     func recordedEvent(_ type: EventType) { row.add(1, at: layout.events[type]) }

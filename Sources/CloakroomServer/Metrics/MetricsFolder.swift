@@ -20,13 +20,9 @@ package final class MetricsFolder {
 
     /// The row of one worker. A worker that takes the place of another goes on in its row, so nothing counts down.
     ///
-    /// - Parameters:
-    ///   - worker: its name, such as the socket it listens on; made into a file name.
-    ///   - roles: the names of those over which users are spread.
-    package func metrics(
-        worker: String, roles: [String] = [SessionRole.mainName]
-    ) throws(SystemError) -> Metrics {
-        let layout = MetricsLayout(roles: roles)
+    /// - Parameter worker: its name, such as the socket it listens on; made into a file name.
+    package func metrics(worker: String, _ names: MetricNames = MetricNames()) throws(SystemError) -> Metrics {
+        let layout = MetricsLayout(names)
         let name = Self.fileName(worker)
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let description = URL(fileURLWithPath: "\(path)/\(layout.fingerprint).layout")

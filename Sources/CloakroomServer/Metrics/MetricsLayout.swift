@@ -46,14 +46,14 @@ struct MetricsLayout {
         subscript(row: Row, column: Column) -> Int { base + row.index * columns + column.index }
     }
 
-    /// A counter for each value of a label, for each of the roles.
-    struct RoleCounters<Column: MetricLabel> {
+    /// A counter for each value of a label, for each of what the settings name.
+    struct NamedCounters<Column: MetricLabel> {
         fileprivate let base: Int
         fileprivate let names: [String]
 
-        /// `nil` for a role of other settings.
-        subscript(role: String, column: Column) -> Int? {
-            names.firstIndex(of: role).map { base + $0 * Column.allCases.count + column.index }
+        /// `nil` for a name of other settings.
+        subscript(name: String, column: Column) -> Int? {
+            names.firstIndex(of: name).map { base + $0 * Column.allCases.count + column.index }
         }
     }
 
@@ -75,7 +75,7 @@ struct MetricsLayout {
     let requestDurations: Histograms<RouteLabel>
     let upstreamAttempts: CounterPairs<UpstreamLabel, AttemptLabel>
     let upstreamDurations: Histograms<UpstreamLabel>
-    let roleCalls: RoleCounters<RoleCallLabel>
+    let roleCalls: NamedCounters<RoleCallLabel>
     let limits: CounterPairs<RateLimitName, RateLimitDecision.Verdict>
     let halfUsed: Counters<WindowLabel>
     let usedUp: Counters<WindowLabel>
@@ -90,7 +90,7 @@ struct MetricsLayout {
     let redis: Counters<RedisFailureLabel>
     let redisRepeats: Single
     let issued: Counters<IssuedLabel>
-    let keyFetches: Counters<KeyFetchLabel>
+    let keyFetches: NamedCounters<KeyFetchLabel>
     let auditFailures: Single
     let events: Counters<EventType>
     let eventDeliveries: Counters<EventDeliveryLabel>
@@ -100,8 +100,7 @@ struct MetricsLayout {
     let droppedLines: Single
     let starts: Single
 
-    /// - Parameter roles: the names of those over which users are spread.
-    init(roles: [String] = [SessionRole.mainName]) {
+    init(_ names: MetricNames = MetricNames()) {
         var builder = Builder()
         requests = builder.pairs("cloakroom_requests_total", "Requests answered.")
         requestDurations = builder.histograms(
@@ -109,10 +108,10 @@ struct MetricsLayout {
         upstreamAttempts = builder.pairs(
             "cloakroom_upstream_attempts_total", "Tries at calls to AWS, retries included.")
         upstreamDurations = builder.histograms("cloakroom_upstream_duration_seconds", "One try at one call.")
-        roleCalls = builder.roles(
+        roleCalls = builder.named(
             "cloakroom_role_calls_total",
             "Calls of STS for users' sessions, by the role assumed; retries are not counted.",
-            roles)
+            "role", names.roles)
         limits = builder.pairs(
             "cloakroom_limit_decisions_total", "Rate limit decisions; open and closed are those made without Redis.")
         halfUsed = builder.counters(
@@ -140,7 +139,8 @@ struct MetricsLayout {
             "Limit counts and reads sent again because their reply was lost; each may have been counted twice.")
         issued = builder.counters(
             "cloakroom_issued_total", "Credentials, upload URLs and sessions that left the worker.")
-        keyFetches = builder.counters("cloakroom_key_fetches_total", "Fetches of issuers' keys.")
+        keyFetches = builder.named(
+            "cloakroom_key_fetches_total", "Fetches of issuers' keys.", "issuer", names.issuers)
         auditFailures = builder.counter(
             "cloakroom_audit_failures_total", "Audit lines that could not be written; nothing was issued for them.")
         events = builder.counters("cloakroom_events_total", "Events that Redis took.")
@@ -202,11 +202,11 @@ struct MetricsLayout {
             return CounterPairs(base: add(name, help, "counter", labels), columns: Column.allCases.count)
         }
 
-        mutating func roles<Column: MetricLabel>(
-            _ name: String, _ help: String, _ roles: [String]
-        ) -> RoleCounters<Column> {
-            let labels = roles.flatMap { role in Column.allCases.map { [("role", role), (Column.name, $0.value)] } }
-            return RoleCounters(base: add(name, help, "counter", labels), names: roles)
+        mutating func named<Column: MetricLabel>(
+            _ name: String, _ help: String, _ label: String, _ names: [String]
+        ) -> NamedCounters<Column> {
+            let labels = names.flatMap { name in Column.allCases.map { [(label, name), (Column.name, $0.value)] } }
+            return NamedCounters(base: add(name, help, "counter", labels), names: names)
         }
 
         mutating func histograms<Label: MetricLabel>(_ name: String, _ help: String) -> Histograms<Label> {

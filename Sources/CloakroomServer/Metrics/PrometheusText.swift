@@ -48,6 +48,12 @@ enum PrometheusText {
 
     private static func labels(_ labels: [(name: String, value: String)]) -> String {
         guard !labels.isEmpty else { return "" }
-        return "{" + labels.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ",") + "}"
+        return "{" + labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",") + "}"
+    }
+
+    /// Names of issuers hold whatever theirs do.
+    private static func escaped(_ value: String) -> String {
+        guard value.utf8.contains(where: { $0 == 0x22 || $0 == 0x5C || $0 == 0x0A }) else { return value }
+        return value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 }

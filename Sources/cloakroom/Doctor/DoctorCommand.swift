@@ -3,13 +3,19 @@ import CloakroomLoop
 import CloakroomOperations
 import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// `cloakroom doctor`
 enum DoctorCommand: Command {
     static let syntax = CommandSyntax(
         "doctor", "check a deployment: what was found, why it matters, what to do",
         values: [
             "settings": .file, "url": .text, "ca": .file, "only": checks, "skip": checks, "listen": .text,
-            "workers": .text, "timeout-seconds": .text,
+            "workers": .text, "upstream": .file, "timeout-seconds": .text,
         ],
         flags: ["json", "strict", "read-only"])
     private static let checks = CommandSyntax.Value.choice { CheckName.allCases.map(\.rawValue) }
@@ -25,12 +31,13 @@ enum DoctorCommand: Command {
         do throws(ListenPattern.PatternError) { sockets = try Self.sockets(options) } catch {
             throw .usage("--listen and --workers take what serve takes")
         }
+        let upstream = try upstream(options)
         let checks = try checks(options)
         let report = report(
             file, checks, commands(file, options),
             DoctorRun.DoctorOptions(
                 url: options.values["url"], certificateAuthorities: options.values["ca"], sockets: sockets,
-                isReadOnly: options.flags.contains("read-only"), limit: .seconds(seconds)))
+                upstream: upstream, isReadOnly: options.flags.contains("read-only"), limit: .seconds(seconds)))
         Output.print(options.flags.contains("json") ? report.json : report.table)
         return report.isFine(strict: options.flags.contains("strict")) ? .success : .failure
     }
@@ -40,6 +47,15 @@ enum DoctorCommand: Command {
         let count = try ListenPattern.count(options.values["workers"] ?? "1")
         guard let listen = options.values["listen"] else { return [] }
         return try ListenPattern(listen, workers: count).addresses
+    }
+
+    private static func upstream(_ options: Options) throws(EarlyExit) -> NginxUpstream? {
+        guard let file = options.values["upstream"] else { return nil }
+        guard options.values["listen"] != nil else { throw .usage("--upstream is compared with --listen") }
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw .failure("\(file) cannot be read: give the file of nginx that has the upstream block")
+        }
+        return NginxUpstream(file: file, text: String(decoding: data, as: UTF8.self))
     }
 
     private static func checks(_ options: Options) throws(EarlyExit) -> [CheckName] {
@@ -65,7 +81,7 @@ enum DoctorCommand: Command {
     }
 
     private static func commands(_ file: String, _ options: Options) -> NextCommands {
-        let values = ["url", "ca", "listen", "workers", "timeout-seconds"]
+        let values = ["url", "ca", "listen", "workers", "upstream", "timeout-seconds"]
             .flatMap { name in options.values[name].map { ["--\(name)", $0] } ?? [] }
         let flags = options.flags.contains("read-only") ? ["--read-only"] : []
         return NextCommands(settingsFile: file, doctor: ["cloakroom", "doctor", "--settings", file] + values + flags)
@@ -111,6 +127,7 @@ enum DoctorCommand: Command {
               --ca FILE            PEM file of whom to trust for --url; without it, whom the system trusts
               --listen ADDRESS     where the workers listen, as given to serve; without it they are not asked themselves
               --workers N          how many there are, for a %d in the address; 1
+              --upstream FILE      nginx's file with the upstream block, upstream.conf: whether it names these workers
               --only NAMES         these checks, separated by commas
               --skip NAMES         all but these
               --read-only          writes nothing to S3 and Redis
@@ -122,7 +139,8 @@ enum DoctorCommand: Command {
 
             Examples:
               cloakroom doctor --settings cloakroom.json5 --url https://api.example.com
-              cloakroom doctor --settings cloakroom.json5 --workers 4 --listen 'unix:/run/cloakroom/worker-%d.sock'
+              cloakroom doctor --settings cloakroom.json5 --workers 4 --listen 'unix:/run/cloakroom/worker-%d.sock' \\
+                --upstream /etc/nginx/cloakroom/upstream.conf
               cloakroom doctor --settings cloakroom.json5 --read-only --skip front
               cloakroom doctor --settings cloakroom.json5 --only redis,keys --strict --json | jq '.findings[]'
             """

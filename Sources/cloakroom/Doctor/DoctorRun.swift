@@ -13,6 +13,8 @@ final class DoctorRun {
         let certificateAuthorities: String?
         /// Of the workers.
         let sockets: [ListenAddress]
+        /// As nginx has them; `nil` where that is not to be compared.
+        var upstream: NginxUpstream?
         let isReadOnly: Bool
         /// For each check.
         let limit: Duration

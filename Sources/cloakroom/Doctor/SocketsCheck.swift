@@ -23,7 +23,8 @@ struct SocketsCheck {
         }
         let sockets = dependencies.options.sockets
         let outcomes = await Self.outcomes(sockets, timeout: .seconds(3))
-        return SocketFindings.all(zip(sockets, outcomes).map { ($0.description, $1) })
+        return SocketFindings.all(
+            zip(sockets, outcomes).map { ($0.description, $1) }, upstream: dependencies.options.upstream)
     }
 
     /// Of all workers at once: silent ones take no longer than one.

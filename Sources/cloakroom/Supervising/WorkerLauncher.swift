@@ -32,6 +32,7 @@ final class WorkerLauncher {
     private var settingsBefore: SharedMemory?
     /// Whether the program at the path has failed to come up since the last reload that succeeded.
     private var programFailed = false
+    private let serviceStart = ProcessStart.secondsSince1970
 
     init(
         file: ProgramFile, ownProgram: String = ProgramFile.own, lifeline: SharedLifeline, settingsFile: String,
@@ -80,6 +81,7 @@ final class WorkerLauncher {
         if shared != nil { capabilities.insert(.metricsFolder) }
         if settings != nil { capabilities.insert(.settings) }
         words.add(capabilities.rawValue, at: WorkerMemory.capabilities)
+        words.add(UInt64(serviceStart), at: WorkerMemory.start)
         let path = start == .again && programFailed ? ownProgram : file.path
         func spawn(_ memory: Int32, _ settings: Int32) throws(SystemError) -> pid_t {
             try ChildProcess.spawn(

@@ -3,7 +3,7 @@
 /// Supervisor and worker may be of two versions. One that knows only the first words maps no more than those; the others
 /// read 0 where nothing wrote them.
 enum WorkerMemory {
-    static let count = 5
+    static let count = 6
     /// Added to as long as the worker's loop turns; 0 until the worker is up.
     static let beats = 0
     /// ``Capabilities``, written by the supervisor before the worker starts.
@@ -14,6 +14,8 @@ enum WorkerMemory {
     static let drain = 3
     /// 1 while the worker is not ready, as its `/readyz` says, 2 while it is; 0 for a worker that does not tell.
     static let readiness = 4
+    /// When the service was started, in seconds since 1970; written by the supervisor before the worker starts.
+    static let start = 5
 
     /// What the supervisor does for the worker.
     struct Capabilities: OptionSet, Sendable {

@@ -21,7 +21,9 @@ struct MetricsFolderTests {
 
     /// Workers of the version before find their series by these.
     @Test func `titles series as Swift describes their labels`() {
-        let series = MetricsLayout(roles: ["main", "of \"b\""]).families.flatMap(\.series)
+        var names = MetricNames()
+        names.roles = ["main", "of \"b\""]
+        let series = MetricsLayout(names).families.flatMap(\.series)
         #expect(series.contains { $0.labels.count > 1 } && series.contains { $0.labels.isEmpty })
         #expect(series.map(\.title) == series.map { "\($0.name) \($0.labels)" })
     }

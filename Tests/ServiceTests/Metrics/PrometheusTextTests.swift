@@ -97,7 +97,6 @@ struct PrometheusTextTests {
             #"cloakroom_issued_total{kind="credentials"} 0"#, #"cloakroom_issued_total{kind="upload"} 1"#,
             #"cloakroom_issued_total{kind="session"} 0"#,
         ]
-        expected += KeyFetchLabel.allCases.map { #"cloakroom_key_fetches_total{outcome="\#($0.value)"} 0"# }
         expected += ["cloakroom_audit_failures_total 0"]
         expected += EventType.allCases.map { #"cloakroom_events_total{type="\#($0.value)"} 0"# }
         expected += EventDeliveryLabel.allCases.map {
@@ -107,6 +106,20 @@ struct PrometheusTextTests {
         expected += SpanLabel.allCases.map { #"cloakroom_spans_total{outcome="\#($0.value)"} 0"# }
         expected += ["cloakroom_log_lines_dropped_total 1", "cloakroom_worker_starts_total 1"]
         #expect(samples == expected)
+    }
+
+    @Test @LoopActor func `counts fetches of keys by issuer, whatever its name holds`() throws {
+        var names = MetricNames()
+        names.issuers = ["a\"b\\c\nd", "https://issuer.example"]
+        let metrics = try Metrics(names)
+        metrics.fetchedKeys(of: names.issuers[0], .timeout)
+        metrics.fetchedKeys(of: names.issuers[1], nil)
+        metrics.fetchedKeys(of: "https://other.example", nil)
+        #expect(
+            lines(metrics).filter { $0.hasPrefix("cloakroom_key_fetches_total") } == [
+                #"cloakroom_key_fetches_total{issuer="a\"b\\c\nd",outcome="timeout"} 1"#,
+                #"cloakroom_key_fetches_total{issuer="https://issuer.example",outcome="success"} 1"#,
+            ])
     }
 
     @Test(arguments: ErrorCode.allCases) func `has a series for each status that a route sends`(code: ErrorCode) {

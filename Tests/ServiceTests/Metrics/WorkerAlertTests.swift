@@ -10,8 +10,10 @@ struct WorkerAlertTests {
 
     /// Of each name that a rule may use, the labels with their values.
     private static func known() -> [String: [String: Set<String>]] {
-        var known: [String: [String: Set<String>]] = ["cloakroom_workers": [:]]
-        for series in MetricsLayout().families.flatMap(\.series) {
+        var known: [String: [String: Set<String>]] = ["cloakroom_workers": [:], "cloakroom_start_time_seconds": [:]]
+        var names = MetricNames()
+        names.issuers = ["https://issuer.example"]
+        for series in MetricsLayout(names).families.flatMap(\.series) {
             for label in series.labels { known[series.name, default: [:]][label.name, default: []].insert(label.value) }
             known[series.name, default: [:]].merge([:]) { $1 }
         }

@@ -35,7 +35,7 @@ struct SeveralRolesTests {
         let upstreams = Upstreams(
             settings, transport: transport, credentials: keys("OWNKEY"), roleCredentials: ["other": keys("OTHERKEY")],
             runtime: RuntimeDependencies(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max }))
-        let metrics = try Metrics(roles: settings.vending.roles.active.map(\.name))
+        let metrics = try Metrics(MetricNames(settings))
         let vendor = Vendor(
             roles: upstreams.roles, settings: settings.vending, requestDeadline: .seconds(15), metrics: metrics,
             now: { clock.now }, jitter: { 0 })
