@@ -54,7 +54,7 @@ class Bench:
         self.backup_rounds = 1 if quick else 5
         self.failovers = 1 if quick else 3
         self.cluster_pairs = 4 if quick else 8
-        self.model_seconds = 5 if quick else 20
+        self.model_seconds = 2 if quick else 10     # five rounds at each of three rates
         self.status_seconds = 8 if quick else 12
         self.crowd_pairs = 2 if quick else 5
         self.page_rounds = 2 if quick else 5

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import generator
 from processes import NotMeasured, cpu_by_thread
 
 _SHARES = (0.3, 0.6, 0.9)       # of the knee
+_ROUNDS = 5                     # of each, in turn: a p99 of one run is as much the machine's as the stack's
 _WORKERS = 2
 _QUOTA = 0.1                    # of a core, for each worker
 _PERIOD = 100_000               # µs
@@ -81,18 +83,14 @@ def error_max(parts, upstream, redis_socket, costs_file, seconds):
         load(_WARM_UP_RATE, "--duration", "2s")         # until each worker has everybody's credentials
         knee = _knee(lambda rate: load(rate, "--duration", _STEP, "--fail-if", _BARS))
         notes, worst = [], 0
-        for share in _SHARES:
+        rounds = {share: [] for share in _SHARES}
+        for _ in range(_ROUNDS):
+            for share, found in rounds.items():
+                found.append(_measured(round(knee * share), load, redis, workers, seconds))
+        for share, found in rounds.items():
             rate = round(knee * share)
-            def measured_load():
-                before = redis.commands(), _cpu(workers)
-                report = load(rate, "--duration", f"{seconds}s")
-                return report, (report["generator"], redis.commands() - before[0], (_cpu(workers) - before[1]) / 1e9)
-            step, (own, commands, cpu) = generator.valid(f"model: at {rate}/s", measured_load)
-            measured = {
-                "p50": step["latency"]["p50"] * 1000, "p99": step["latency"]["p99"] * 1000,
-                "CPU": cpu / step["requests"] * rate, "Redis commands": commands / step["requests"] * rate,
-            }
-            model = _predicted(rate, costs_file, own["cpuMicrosecondsPerRequest"], is_limited)
+            measured = {name: statistics.median(each[name] for each in found) for name in found[0]}
+            model = _predicted(rate, costs_file, measured.pop("generator"), is_limited)
             errors = {name: abs(model[name] - value) / value for name, value in measured.items()}
             worst = max(worst, *errors.values())
             notes.append(f"model at {share:.0%} of the knee, {rate}/s: " + ", ".join(
@@ -101,6 +99,17 @@ def error_max(parts, upstream, redis_socket, costs_file, seconds):
     if not is_limited:
         notes.append("model: no quota of CPU can be set here, so the knee is that of all processes on this machine.")
     return worst, notes
+
+
+def _measured(rate, load, redis, workers, seconds):
+    """Times in µs, busy cores of the workers, commands of Redis a second, and the generator's µs of CPU a request, of one run."""
+    def measured_load():
+        before = redis.commands(), _cpu(workers)
+        report = load(rate, "--duration", f"{seconds}s")
+        return report, (report["generator"], redis.commands() - before[0], (_cpu(workers) - before[1]) / 1e9)
+    step, (own, commands, cpu) = generator.valid(f"model: at {rate}/s", measured_load)
+    return {"p50": step["latency"]["p50"] * 1000, "p99": step["latency"]["p99"] * 1000, "CPU": cpu / step["requests"] * rate,
+            "Redis commands": commands / step["requests"] * rate, "generator": own["cpuMicrosecondsPerRequest"]}
 
 
 def _knee(load):
