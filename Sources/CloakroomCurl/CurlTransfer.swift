@@ -46,12 +46,14 @@ import CloakroomLoop
     ///   - sockets: the ``CurlSockets``, as context of the callbacks about them.
     init(
         options: LoopCurlTransport.Options, form: HeadForm, suppressedFields: SuppressedHeaderFields,
-        sockets: UnsafeMutableRawPointer, addresses: CurlShare
+        sockets: UnsafeMutableRawPointer, shared: CurlShare
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
         // Responses of S3 fit into the buffer; a long one of STS takes a second read.
         easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
+        // Over TLS a request is copied into one more, which it keeps until its response is whole; less is not to be had.
+        easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
         self.suppressedFields = suppressedFields
         version = options.version
         self.form = form
@@ -73,7 +75,7 @@ import CloakroomLoop
         unsafe easy.set(CURLOPT_HEADERDATA, response)
         unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION, receiveCurlBody))
         unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_HEADERFUNCTION, receiveCurlHeaderLine))
-        easy.share(addresses)
+        easy.share(shared)
         unsafe easy.set(CURLOPT_OPENSOCKETDATA, sockets)
         unsafe easy.check(cloakroom_set_open_callback(easy.pointer, openCurlSocket))
         unsafe easy.set(CURLOPT_CLOSESOCKETDATA, sockets)

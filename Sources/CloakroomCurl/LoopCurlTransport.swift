@@ -43,7 +43,7 @@ package import CloakroomLoop
     /// Requests go to the first with room: those at the end become idle after a peak, with their connections.
     private var groups: [CurlGroup] = []
     private let sockets = CurlSockets()
-    private let addresses = CurlShare()
+    private let shared = CurlShare()
     private let suppressedFields = SuppressedHeaderFields()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The last one used is the next one used, so that those beyond what is needed stay at the beginning.
@@ -132,7 +132,7 @@ package import CloakroomLoop
         }
         let transfer = unsafe CurlTransfer(
             options: options, form: form, suppressedFields: suppressedFields,
-            sockets: Unmanaged.passUnretained(sockets).toOpaque(), addresses: addresses)
+            sockets: Unmanaged.passUnretained(sockets).toOpaque(), shared: shared)
         transfers[ObjectIdentifier(transfer)] = transfer
         return transfer
     }

@@ -43,7 +43,7 @@ enum SentHead {
         let sockets = CurlSockets()
         let transfer = unsafe CurlTransfer(
             options: LoopCurlTransport.Options(), form: form, suppressedFields: fields,
-            sockets: Unmanaged.passUnretained(sockets).toOpaque(), addresses: CurlShare())
+            sockets: Unmanaged.passUnretained(sockets).toOpaque(), shared: CurlShare())
         defer { transfer.free() }
         unsafe cloakroom_detach_sockets(transfer.easy.pointer)
         unsafe transfer.easy.check(
