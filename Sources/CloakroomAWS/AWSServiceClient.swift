@@ -179,20 +179,29 @@ final class AWSServiceClient {
         let credentials = if let cached = cachedCredentials { cached } else { try await currentCredentials() }
         // Others may have it corrected while this is on its way.
         let offset = clockOffset
-        let response: UpstreamResponse
-        if let send {
-            response = try await send(request(signing(with: credentials)), timeout)
-        } else {
-            do throws(TransportError) {
-                response = try await configuration.transport.send(request(signing(with: credentials)), timeout: timeout)
-            } catch {
-                throw AWSError(error)
-            }
-        }
+        let signed = signed(request, by: credentials)
+        let response = if let send { try await send(signed, timeout) } else { try await sent(signed, timeout) }
         do throws(AWSError) {
             return try decoded(response, decode)
         } catch {
             throw await corrected(error, response: response, credentials: credentials, offset: offset)
+        }
+    }
+
+    @inline(never) private func signed(
+        _ request: (SigningContext) -> UpstreamRequest, by credentials: Credentials
+    ) -> UpstreamRequest {
+        request(signing(with: credentials))
+    }
+
+    /// What the transport has brought, its errors as those of a call.
+    @inline(never) private func sent(
+        _ request: consuming UpstreamRequest, _ timeout: Duration
+    ) async throws(AWSError) -> UpstreamResponse {
+        do throws(TransportError) {
+            return try await configuration.transport.send(request, timeout: timeout)
+        } catch {
+            throw AWSError(error)
         }
     }
 

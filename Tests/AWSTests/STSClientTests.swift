@@ -129,8 +129,9 @@ struct STSClientTests {
     {
         let transport = ScriptedTransport(Self.assumed)
         let credentials = Credentials(accessKeyID: "AKID", secretAccessKey: Secret("s"), sessionToken: token)
-        var request = request
-        request.duration = .seconds(43_200)
+        var long = request
+        long.duration = .seconds(43_200)
+        let request = long
         _ = try await client(transport, credentials: CredentialSource(credentials))
             .assumeRole(request, deadline: fake.deadline())
         let form = try #require(transport.requests.first.map { String(decoding: $0.body, as: UTF8.self) })

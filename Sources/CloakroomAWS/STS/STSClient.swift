@@ -32,22 +32,20 @@ package actor STSClient {
     }
 
     /// - Parameters:
-    ///   - request: made into a form for each attempt: only what is being sent is held as one.
+    ///   - request: evaluated for each attempt: while STS is waited for, only what was sent is held.
     ///   - takesLonger: whether credentials are taken that live longer than they were requested for. Those of users are
     ///     not: a service that ignores the duration would outdo what a tier allows.
     package func assumeRole(
-        _ request: AssumeRole, takesLonger: Bool = false, deadline: ContinuousClock.Instant
+        _ request: @autoclosure @Sendable () -> AssumeRole, takesLonger: Bool = false,
+        deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {
         var counts = AttemptCounts()
-        var duration = request.duration
+        var duration = Duration.zero
         do throws(AWSError) {
             if upstream.cachedCredentials == nil { _ = try await upstream.currentCredentials() }
             return try await upstream.call(
                 deadline: deadline, counts: &counts,
-                request: { signing in
-                    duration = request.duration(with: signing.credentials)
-                    return signed(request, for: duration, with: signing)
-                },
+                request: { signed(request, with: $0, for: &duration) },
                 decode: { response throws(AWSError) in
                     try role(from: response, for: duration, takesLonger: takesLonger)
                 })
@@ -85,9 +83,12 @@ package actor STSClient {
         return now.addingTimeInterval(duration / .seconds(1) + 300)
     }
 
+    /// - Parameter duration: is set to that of the request.
     @inline(never) private func signed(
-        _ request: AssumeRole, for duration: Duration, with signing: AWSServiceClient.SigningContext
+        _ request: () -> AssumeRole, with signing: AWSServiceClient.SigningContext, for duration: inout Duration
     ) -> UpstreamRequest {
+        let request = request()
+        duration = request.duration(with: signing.credentials)
         let cachedSigner: CachedFormSigner
         if let cached = self.cachedSigner, cached.matches(signing) {
             cachedSigner = cached
@@ -100,7 +101,9 @@ package actor STSClient {
 }
 
 /// Why there are no credentials for a session.
-package enum STSError: Error, Sendable, Equatable {
+///
+/// Indirect: each function in which a request waits for STS has room for one, and hardly one comes.
+package indirect enum STSError: Error, Sendable, Equatable {
     /// STS is unreachable, throttles or sends no valid response, after retries too. Retryable.
     case unavailable(retryAfter: Duration?, code: String)
     /// STS returned 200 with what must not be handed out: no token, no expiration, or one in the past or later than

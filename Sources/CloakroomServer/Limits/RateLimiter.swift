@@ -25,29 +25,41 @@ package final class RateLimiter {
 
     /// Counts one request of the subject and of its device.
     ///
-    /// - Parameter terms: those of the subject's tier.
-    func count(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
+    /// - Parameters:
+    ///   - terms: those of the subject's tier.
+    ///   - completion: called once; before this returns if Redis is unreachable.
+    func count(
+        _ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy,
+        _ completion: @escaping @LoopActor (RateLimitDecision) -> Void
+    ) {
         var request = request(cost, subject, expecting: terms, readsRecord: false)
         if !request.terms.hasQuotas(of: terms) { request = remember(terms, of: request) }
-        return await count(request)
+        send(request) { [self, request] response in
+            completion(decision(request, RateLimitCount.read(response, of: request)))
+        }
     }
 
-    /// Gives back what ``count(_:for:by:)`` has counted in Redis, where nothing came of it.
+    /// The same, for a caller that waits.
+    func count(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
+        await withCheckedContinuation { continuation in
+            count(cost, for: subject, by: terms) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Gives back what ``count(_:for:by:_:)`` has counted in Redis, where nothing came of it.
     func refund(_ cost: RateLimitCost, for subject: Subject, _ decision: RateLimitDecision, by terms: RateLimitPolicy) {
         guard decision.verdict == .allowed else { return }
         refund(.all, of: request(cost, subject, expecting: terms, readsRecord: false), by: terms)
     }
 
-    private func count(_ request: RateLimitRequest) async -> RateLimitDecision {
-        do throws(RedisError) {
-            let count = try await withCheckedContinuation { continuation in
-                send(request) { continuation.resume(returning: RateLimitCount.read($0, of: request)) }
-            }.get()
+    private func decision(_ request: RateLimitRequest, _ count: Result<RateLimitCount, RedisError>) -> RateLimitDecision
+    {
+        switch count {
+        case .success(let count):
             let decision = RateLimitDecision(request.cost, count, by: request.terms)
             if !decision.isAllowed { refund(request.countedLevels(count), of: request, by: request.terms) }
             return decision
-        } catch {
-            return decideWithoutRedis(request, by: request.terms, error)
+        case .failure(let error): return decideWithoutRedis(request, by: request.terms, error)
         }
     }
 

@@ -42,7 +42,7 @@ extension CloakroomService {
     }
 
     /// How credentials are told.
-    private enum VendingWire {
+    enum VendingWire {
         /// Of one of the routes in JSON.
         case json(Route)
         /// Without the token, which nothing needs while STS is waited for.
@@ -70,60 +70,15 @@ extension CloakroomService {
         if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
             return issued(held, grant, to: subject, tier: tier, request, wire)
         }
-        let permit = permit(.vend, subject, entitlement)
-        return .waiting(for: .sts) { [self, grant, shares = entitlement.shares] in
-            let deadline = ContinuousClock.now + dependencies.settings.server.requestDeadline
-            let result = await vended(subject, grant, revokedBefore: revoked, deadline, permit)
-            // The user's own does not fail for what others share.
-            if case .failure(.refused(_, let code)) = result, let sharing, !grant.shared.isEmpty {
-                var plain = grant
-                plain.shared = .none
-                let own = await vended(subject, plain, revokedBefore: revoked, deadline, permit)
-                if case .success = own {
-                    sharing.refused(shares, for: subject.userID, grant, code: code)
-                    return outcome(own, plain, of: subject, tier: tier, request, wire, permit)
-                }
-            }
-            return outcome(result, grant, of: subject, tier: tier, request, wire, permit)
-        }
+        let pending = PendingVend(grant, to: subject, entitlement, request, wire, of: self)
+        return .waiting(for: .sts) { pending.outcome(of: await pending.result()) }
     }
 
     func permit(_ cost: RateLimitCost, _ subject: Subject, _ entitlement: Entitlement) -> LimitPermit {
         LimitPermit(cost, subject, entitlement.tier.terms(of: cost), dependencies.limiter, dependencies.metrics)
     }
 
-    // Not inlined, as in `Retrier`.
-
-    /// Of requests that wait for one call of STS only the first needs the permit. When it does not get it, the next one
-    /// tries with its own.
-    @inline(never) private func vended(
-        _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ deadline: ContinuousClock.Instant,
-        _ permit: LimitPermit
-    ) async -> Result<VendedSession, STSError> {
-        for _ in 0..<3 {
-            let result = await dependencies.vendor.credentials(
-                for: subject, grant, revokedBefore: revokedBefore, deadline: deadline,
-                permit: { await permit.isGranted() })
-            guard case .failure(Vendor.notPermitted) = result, permit.limited == nil else { return result }
-        }
-        return .failure(.unavailable(retryAfter: .seconds(1), code: "TooManyVends"))
-    }
-
-    @inline(never) private func outcome(
-        _ result: Result<VendedSession, STSError>, _ grant: Grant, of subject: Subject, tier: String?,
-        _ request: Request, _ wire: VendingWire, _ permit: LimitPermit
-    ) -> RequestOutcome {
-        switch result {
-        case .success(let vended):
-            return issued(vended, grant, to: subject, tier: tier, request, wire, permit.granted)
-        case .failure(let error):
-            var answer = permit.refusal ?? RouteResponse(error)
-            answer.limited = permit.limited
-            return .answered(answer)
-        }
-    }
-
-    private func issued(
+    func issued(
         _ vended: VendedSession, _ grant: Grant, to subject: Subject, tier: String?, _ request: Request,
         _ wire: VendingWire, _ limited: RouteResponse.Limited? = nil
     ) -> RequestOutcome {
@@ -341,7 +296,7 @@ extension RouteResponse {
     }
 
     /// STS's part in a response: what is retryable is 503, a misconfiguration is 500.
-    fileprivate init(_ error: STSError) {
+    init(_ error: STSError) {
         switch error {
         case .unavailable(let retryAfter, let code):
             self = .unavailable(retryAfter: retryAfter ?? .seconds(1), reason: code)

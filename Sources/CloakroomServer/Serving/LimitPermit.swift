@@ -28,12 +28,15 @@ final class LimitPermit {
     /// Counts once, however often it is requested.
     func isGranted() async -> Bool {
         if let limited { return limited.decision.isAllowed }
-        let begin = Monotonic.now
-        let decision = await limiter.count(cost, for: subject, by: terms)
-        metrics.limited(cost, decision, by: terms)
-        limited = RouteResponse.Limited(
-            terms: terms, decision: decision, nanoseconds: Monotonic.now &- begin)
-        return decision.isAllowed
+        return await withCheckedContinuation { continuation in
+            let begin = Monotonic.now
+            limiter.count(cost, for: subject, by: terms) { [self] decision in
+                metrics.limited(cost, decision, by: terms)
+                limited = RouteResponse.Limited(
+                    terms: terms, decision: decision, nanoseconds: Monotonic.now &- begin)
+                continuation.resume(returning: decision.isAllowed)
+            }
+        }
     }
 
     /// Counts it no more, where nothing came of what it was for.

@@ -78,7 +78,7 @@ package struct ServiceBuilder {
         }
 
         let vendor = Vendor(
-            roles: upstreams.roles, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
+            roles: upstreams.roles, settings: settings.vending, metrics: metrics,
             shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock)
         let readiness =
             readiness ?? Readiness(localChecks: Self.localChecks(health, identity), probes: upstreams.probes)

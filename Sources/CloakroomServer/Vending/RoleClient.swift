@@ -32,10 +32,13 @@ package final class RoleClient {
         breaker?.refusal(at: now()).map { .unavailable(retryAfter: $0, code: "RolePaused") }
     }
 
-    func assume(_ request: AssumeRole, deadline: ContinuousClock.Instant) async throws(STSError) -> AssumedRole {
+    /// - Parameter request: evaluated for each attempt, as in ``STSClient``.
+    func assume(
+        _ request: @autoclosure @Sendable () -> AssumeRole, deadline: ContinuousClock.Instant
+    ) async throws(STSError) -> AssumedRole {
         try begin()
         do throws(STSError) {
-            let assumed = try await sts.assumeRole(request, deadline: deadline)
+            let assumed = try await sts.assumeRole(request(), deadline: deadline)
             end(with: nil)
             return assumed
         } catch {

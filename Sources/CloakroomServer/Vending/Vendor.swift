@@ -13,7 +13,6 @@ import Synchronization
 package final class Vendor {
     private let roles: RoleClients
     private let settings: Settings.Vending
-    private let requestDeadline: Duration
     private let metrics: Metrics
     private let now: @Sendable () -> Date
     private let jitter: @Sendable () -> Double
@@ -24,7 +23,7 @@ package final class Vendor {
     ///   - shared: consulted for what this process does not have; used only with the cache of the process.
     ///   - jitter: gives numbers from 0 to 1.
     package init(
-        roles: RoleClients, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
+        roles: RoleClients, settings: Settings.Vending, metrics: Metrics,
         shared: SharedCredentialCache? = nil, now: @escaping @Sendable () -> Date = { Date() },
         jitter: @escaping @Sendable () -> Double = { Jitter.next() }
     ) {
@@ -32,7 +31,6 @@ package final class Vendor {
         self.jitter = jitter
         self.roles = roles
         self.settings = settings
-        self.requestDeadline = requestDeadline
         self.metrics = metrics
         self.now = now
         cache =
@@ -61,34 +59,18 @@ package final class Vendor {
     /// What is thrown when `permit` says no, as if STS were unreachable: credentials at hand stand in for new ones.
     static let notPermitted = STSError.unavailable(retryAfter: nil, code: "NotPermitted")
 
-    /// New ones, for a subject for whom none are ``cached(for:_:revokedBefore:)``.
-    ///
-    /// - Parameters:
-    ///   - deadline: that of the request; `nil` for one that begins now.
-    ///   - permit: whether STS may be called; evaluated just before, and by none that waits for the call of another.
-    @inline(never) package func credentials(
-        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil, deadline: ContinuousClock.Instant? = nil,
-        permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
-    ) async -> Result<VendedSession, STSError> {
-        // For all that follows: no request waits twice as long as it may, and a revocation counts on that.
-        let deadline = deadline ?? ContinuousClock.now + requestDeadline
-        if cache != nil, !grant.isForOneRequest {
-            return await fetched(for: subject, grant, revokedBefore: revokedBefore, deadline, permit)
-        }
+    /// New ones, where none are ``cached(for:_:revokedBefore:)``.
+    package func credentials(_ vend: Vend) async -> Result<VendedSession, STSError> {
+        if cache != nil, !vend.grant.isForOneRequest { return await fetched(vend) }
         metrics.lookedUp(.off)
-        return await assumed(for: subject, grant, deadline, permit)
+        return await assumed(vend)
     }
 
-    @inline(never) private func fetched(
-        for subject: Subject, _ grant: Grant, revokedBefore: Date?, _ deadline: ContinuousClock.Instant,
-        _ permit: @escaping @LoopActor @Sendable () async -> Bool
-    ) async -> Result<VendedSession, STSError> {
-        let key = CredentialCache.Key(user: subject.userID, grant: grant)
-        var fetched = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
-        if dropsRevoked(fetched, key, before: revokedBefore) {
-            fetched = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
-        }
-        return checked(fetched, revokedBefore: revokedBefore)
+    @inline(never) private func fetched(_ vend: Vend) async -> CredentialCache.Result {
+        let key = CredentialCache.Key(user: vend.subject.userID, grant: vend.grant)
+        var fetched = await fetch(key, vend)
+        if dropsRevoked(fetched, key, before: vend.revokedBefore) { fetched = await fetch(key, vend) }
+        return checked(fetched, revokedBefore: vend.revokedBefore)
     }
 
     // Not inlined, as in `Retrier`.
@@ -115,31 +97,26 @@ package final class Vendor {
         return .failure(.unavailable(retryAfter: .seconds(1), code: "Revoked"))
     }
 
-    private func fetch(
-        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?,
-        _ deadline: ContinuousClock.Instant, _ permit: @escaping @LoopActor @Sendable () async -> Bool
-    ) async -> CredentialCache.Outcome {
+    private func fetch(_ key: CredentialCache.Key, _ vend: Vend) async -> CredentialCache.Outcome {
         await cache?.credentials(key) { [self] previous in
-            guard let shared else { return (await assumed(for: subject, grant, deadline, permit), .miss) }
+            guard let shared else { return (await assumed(vend), .miss) }
             return await shared.credentials(
-                at: SharedCredentialKey(user: key.user, role: client(for: subject).role.arn, grant: grant),
+                at: SharedCredentialKey(user: key.user, role: client(for: vend.subject).role.arn, grant: vend.grant),
                 previous: previous,
-                revokedBefore: revokedBefore
-            ) { await assumed(for: subject, grant, deadline, permit) }
+                revokedBefore: vend.revokedBefore
+            ) { await assumed(vend) }
         } ?? (.failure(.cancelled), .off)
     }
 
-    @inline(never) private func assumed(
-        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant,
-        _ permit: @LoopActor () async -> Bool
-    ) async -> CredentialCache.Result {
-        let client = client(for: subject)
+    @inline(never) private func assumed(_ vend: Vend) async -> CredentialCache.Result {
+        let client = client(for: vend.subject)
         if let refusal = client.refusal { return .failure(refusal) }
-        guard await permit() else { return .failure(Self.notPermitted) }
+        guard await vend.permit() else { return .failure(Self.notPermitted) }
         let issued = now()
-        let request = request(for: subject, grant, client, at: issued)
         do throws(STSError) {
-            return vended(try await client.assume(request, deadline: deadline), client, request, grant, issued)
+            let assumed = try await client.assume(
+                AssumeRole(vend.grant, for: vend.subject.userID, client.role, at: issued), deadline: vend.deadline)
+            return vended(assumed, client, vend, issued)
         } catch {
             return failed(error, client)
         }
@@ -150,26 +127,49 @@ package final class Vendor {
         roles.clients[roles.roles.index(for: subject.userID)]
     }
 
-    @inline(never) private func request(
-        for subject: Subject, _ grant: Grant, _ client: RoleClient, at time: Date
-    ) -> AssumeRole {
-        AssumeRole(grant, for: subject.userID, client.role, at: time)
-    }
-
     @inline(never) private func vended(
-        _ assumed: AssumedRole, _ client: RoleClient, _ request: AssumeRole, _ grant: Grant, _ issued: Date
+        _ assumed: AssumedRole, _ client: RoleClient, _ vend: Vend, _ issued: Date
     ) -> CredentialCache.Result {
         metrics.called(client.role, RoleCallLabel(nil))
+        let grant = vend.grant
         return .success(
             VendedSession(
                 role: assumed.ending(by: grant.end(of: assumed.expiration, issued: issued)),
-                sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
-                scopeDigest: grant.scope.digest, jitter: jitter()))
+                sessionName: SessionName.make(userID: vend.subject.userID.text, at: issued), issued: issued,
+                scope: grant.scope.name, scopeDigest: grant.scope.digest, jitter: jitter()))
     }
 
     @inline(never) private func failed(_ error: STSError, _ client: RoleClient) -> CredentialCache.Result {
         metrics.called(client.role, RoleCallLabel(error))
         return .failure(error)
+    }
+}
+
+/// What credentials are vended for.
+///
+/// An object: while STS is waited for, thousands of times at once, each function in which a request waits holds a reference
+/// in place of all this.
+package final class Vend: Sendable {
+    let subject: Subject
+    let grant: Grant
+    let revokedBefore: Date?
+    let deadline: ContinuousClock.Instant
+    let permit: @LoopActor @Sendable () async -> Bool
+
+    /// - Parameters:
+    ///   - revokedBefore: credentials issued earlier are not handed out again.
+    ///   - deadline: that of the request, for all that follows: none waits twice as long as it may, and a revocation counts
+    ///     on that.
+    ///   - permit: whether STS may be called; evaluated just before, and by none that waits for the call of another.
+    package init(
+        for subject: Subject, _ grant: Grant, revokedBefore: Date?, deadline: ContinuousClock.Instant,
+        permit: @escaping @LoopActor @Sendable () async -> Bool
+    ) {
+        self.subject = subject
+        self.grant = grant
+        self.revokedBefore = revokedBefore
+        self.deadline = deadline
+        self.permit = permit
     }
 }
 

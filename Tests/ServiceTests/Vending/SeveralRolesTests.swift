@@ -37,7 +37,7 @@ struct SeveralRolesTests {
             runtime: RuntimeDependencies(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max }))
         let metrics = try Metrics(MetricNames(settings))
         let vendor = Vendor(
-            roles: upstreams.roles, settings: settings.vending, requestDeadline: .seconds(15), metrics: metrics,
+            roles: upstreams.roles, settings: settings.vending, metrics: metrics,
             now: { clock.now }, jitter: { 0 })
         return (vendor, metrics)
     }

@@ -3,6 +3,7 @@ import CloakroomCrypto
 import CloakroomHTTP
 import CloakroomLoop
 import CloakroomTestSupport
+import Foundation
 import Synchronization
 import Testing
 
@@ -31,7 +32,7 @@ struct VendorTests {
         let keys = WorkerCredentials(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
         let vendor = Vendor(
             roles: RoleClients(vending.roles) { RoleClient($0, credentials: keys, sts: sts, isAlone: true) },
-            settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now },
+            settings: vending, metrics: metrics, now: { clock.now },
             jitter: { jitter })
         return (vendor, metrics)
     }
@@ -445,5 +446,15 @@ struct VendorTests {
             "photos%2Fphotos%2Fu_1%2F%2A",
         ] { #expect(form.contains(part)) }
         #expect(!form.contains("%24%7Buser%7D"))
+    }
+}
+
+extension Vendor {
+    @LoopActor func credentials(
+        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
+        permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
+    ) async -> Result<VendedSession, STSError> {
+        await credentials(
+            Vend(for: subject, grant, revokedBefore: revokedBefore, deadline: .now + .seconds(15), permit: permit))
     }
 }
