@@ -6,6 +6,7 @@ enum Fault: String, CaseIterable, Sendable {
     case workerKilled, reload, redis, stsOutage, s3Failures, partition, partitionOfOne, revocation, revocationInFailover
     case lostRequests, lostResponses, slowMessages, throttling
     case appKilled, offline, wrongClock, crashLoop
+    case powerLoss, diskFull, reinstallation
 
     /// Those that come one after the other, as often as they stand here.
     static let strikes: [Fault] = [

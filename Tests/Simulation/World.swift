@@ -203,7 +203,8 @@ final class World {
                 await revoke(device.user)
             }
             await redis.strike()
-        case .lostRequests, .lostResponses, .slowMessages, .throttling, .appKilled, .offline, .wrongClock, .crashLoop:
+        case .lostRequests, .lostResponses, .slowMessages, .throttling, .appKilled, .offline, .wrongClock, .crashLoop,
+            .powerLoss, .diskFull, .reinstallation:
             preconditionFailure("\(fault) is not of the whole world")
         }
     }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "include/simulation_system.h"
+#include "raw.h"
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -40,8 +41,7 @@ uint64_t simulation_random(void) {
     return mixed ^ (mixed >> 31);
 }
 
-// Not by `syscall`, which is one of those below.
-static long raw(long number, long a, long b, long c, long d, long e, long f) {
+long raw(long number, long a, long b, long c, long d, long e, long f) {
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = d;
@@ -221,21 +221,36 @@ ssize_t read(int descriptor, void *into, size_t count) {
 
 // Numbers of inodes and times are the kernel's own: each file has the number of when it was first looked at, and the virtual
 // time at which its stamp was first seen.
-#define SEEN 65536
 static struct seen {
     uint64_t device, inode, number, modified;
     int64_t stamp_seconds, stamp_nanoseconds;
-} seen[SEEN];
-static uint64_t seen_count;
+} *seen;
+static uint64_t seen_count, seen_room;
+
+static struct seen *place_of(uint64_t device, uint64_t inode) {
+    uint64_t place = ((device * 31 + inode) * 0x9e3779b97f4a7c15ull >> 32) % seen_room;
+    while (seen[place].number && (seen[place].device != device || seen[place].inode != inode)) {
+        place = (place + 1) % seen_room;
+    }
+    return &seen[place];
+}
+
+static void make_room(void) {
+    struct seen *former = seen;
+    uint64_t room = seen_room;
+    seen_room = room ? 2 * room : 4096;
+    seen = calloc(seen_room, sizeof *seen);
+    if (!seen) __builtin_trap();
+    for (uint64_t i = 0; i < room; i++) {
+        if (former[i].number) *place_of(former[i].device, former[i].inode) = former[i];
+    }
+    free(former);
+}
 
 static struct seen *entry(uint64_t device, uint64_t inode, const struct timespec *stamp) {
-    uint64_t place = (device * 31 + inode) * 0x9e3779b97f4a7c15ull >> 48;
-    while (seen[place].number && (seen[place].device != device || seen[place].inode != inode)) {
-        place = (place + 1) % SEEN;
-    }
-    struct seen *found = &seen[place];
+    if (2 * seen_count >= seen_room) make_room();
+    struct seen *found = place_of(device, inode);
     if (!found->number) {
-        if (seen_count == SEEN / 2) __builtin_trap();
         *found = (struct seen){device, inode, ++seen_count, now, stamp->tv_sec, stamp->tv_nsec};
     } else if (found->stamp_seconds != stamp->tv_sec || found->stamp_nanoseconds != stamp->tv_nsec) {
         found->modified = now;
@@ -243,6 +258,14 @@ static struct seen *entry(uint64_t device, uint64_t inode, const struct timespec
         found->stamp_nanoseconds = stamp->tv_nsec;
     }
     return found;
+}
+
+void simulation_keep_stamp(const char *path, uint64_t number, uint64_t modified) {
+    struct stat file;
+    if (raw(SYS_newfstatat, AT_FDCWD, (long)path, (long)&file, AT_SYMLINK_NOFOLLOW, 0, 0) != 0) __builtin_trap();
+    struct seen *found = entry(file.st_dev, file.st_ino, &file.st_ctim);
+    found->number = number;
+    found->modified = modified;
 }
 
 static int stamped(long result, struct stat *file) {

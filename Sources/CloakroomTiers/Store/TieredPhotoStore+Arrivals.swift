@@ -31,9 +31,9 @@ extension TieredPhotoStore {
         guard arrivalTask == nil else { return }
         let end = ContinuousClock.now + Self.longestPause
         // A store that is let go must not hold its lock until then.
-        arrivalTask = Task { [weak self] in
+        arrivalTask = Task { [weak self, sleep] in
             while let next = await self?.nextLook(before: end) {
-                do { try await Task.sleep(until: next, clock: .continuous) } catch { return }
+                do { try await sleep(next) } catch { return }
             }
             await self?.keepArrivals()
         }

@@ -22,6 +22,7 @@ public actor TieredPhotoStore {
     nonisolated let clock: @Sendable () -> Date
     nonisolated let step: @Sendable (TierStep) -> Void
     nonisolated let place: @Sendable (URL) -> String?
+    nonisolated let sleep: @Sendable (ContinuousClock.Instant) async throws -> Void
     nonisolated let leases = Leases()
     let catalog: Catalog
     /// In the catalog; another one after this device was dismissed.
@@ -74,11 +75,15 @@ public actor TieredPhotoStore {
     ///   - clock: the device's.
     ///   - step: called when what it names is on the disk or in the tier.
     ///   - place: what the lock of this folder has, and that of no copy of it.
+    ///   - sleep: until then, while photos that were fetched wait to be recorded.
     package init(
         folder: URL, tier: any ColdTier, thumbnailer: any Thumbnailer, policy: RetentionPolicy,
         conditions: any RunConditions, clock: @escaping @Sendable () -> Date,
         step: @escaping @Sendable (TierStep) -> Void = { _ in },
-        place: @escaping @Sendable (URL) -> String? = TieredPhotoStore.inode
+        place: @escaping @Sendable (URL) -> String? = TieredPhotoStore.inode,
+        sleep: @escaping @Sendable (ContinuousClock.Instant) async throws -> Void = {
+            try await Task.sleep(until: $0, clock: .continuous)
+        }
     ) throws {
         self.folder = StoreFolder(folder)
         self.tier = tier
@@ -87,6 +92,7 @@ public actor TieredPhotoStore {
         self.clock = clock
         self.step = step
         self.place = place
+        self.sleep = sleep
         try self.folder.make()
         // Before the catalog is opened: a damaged one is moved aside, and that is for the one who writes.
         lock = try FolderLock(at: self.folder.lock)

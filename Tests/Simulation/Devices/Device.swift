@@ -27,6 +27,9 @@ final class Device {
     private var loops: SeededGenerator
     /// Later ones would keep the device from its last vends, for a window.
     private var lastLoop: UInt64 = 0
+    private let storage: DeviceStorage
+    /// Every fourth device keeps photos in tiers: some of these are of one user.
+    let photosInTiers: DevicePhotos?
 
     init(_ name: String, of user: String, _ draw: Draw, in world: World) throws {
         self.name = name
@@ -39,7 +42,10 @@ final class Device {
         let seconds = Double.random(in: -172_800...172_800, using: &random).rounded()
         skew = isWrong && !Fault.wrongClock.isLeftOut ? seconds : 0
         try FileManager.default.createDirectory(atPath: "\(folder)/photos", withIntermediateDirectories: true)
-        try FileManager.default.createDirectory(atPath: "\(folder)/app", withIntermediateDirectories: true)
+        let hasTiers = name.split(separator: "_").last.flatMap { Int($0) }?.isMultiple(of: 4) == true
+        storage = try DeviceStorage(name, in: folder, draw, canLosePower: hasTiers)
+        photosInTiers = hasTiers ? DevicePhotos(name, of: user, draw, clockSkew: skew, in: world) : nil
+        storage.onLoss = { [photosInTiers] in photosInTiers?.lostPower() }
         Trace.note(name, "of \(user), its clock \(Int(skew)) s off")
     }
 
@@ -69,7 +75,9 @@ final class Device {
         await live(process, isLast: true)
         process.kill()
         // Each photo is looked for, sent and got again; each image uploaded, sent and renewed.
-        let normal = 20 + 3 * (photos.count + handedOver.count) + 3 * (images.count + references.count)
+        let normal =
+            20 + 3 * (photos.count + handedOver.count) + 3 * (images.count + references.count)
+            + (photosInTiers?.normalRequests ?? 0)
         Finding.require(process.requests <= 3 * normal, "\(name) sends \(process.requests) requests when all is well")
     }
 
@@ -99,6 +107,8 @@ final class Device {
         Trace.note(name, process.isOffline ? "is launched without a network" : "is launched")
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let end = Once { continuation.resume() }
+            process.end = end
+            storage.begin(process)
             LoopActor.spawn { [self] in
                 await live(process, isLast: false)
                 end.call()
@@ -110,7 +120,7 @@ final class Device {
             EventPoller.shared.schedule(after: .milliseconds(milliseconds)) { [self] in
                 guard end.isOpen else { return }
                 process.kill()
-                simulation_unlock("\(self.folder)/app/")
+                simulation_unlock("\(self.storage.home)/")
                 Trace.note(name, "is killed")
                 Trace.reached(.appKilled)
                 // What it had begun before its next wait is done; nothing of it goes on after that.
@@ -118,6 +128,8 @@ final class Device {
             }
         }
         process.kill()
+        do { try storage.end() } catch { Finding.end("\(name): its files cannot be moved: \(error)") }
+        photosInTiers?.launchEnded(in: storage.home)
     }
 
     // MARK: The app
@@ -129,9 +141,10 @@ final class Device {
             try addPhotos()
             await backUp(cloakroom, isLast: isLast)
             if isLast || Int.random(in: 0..<3, using: &random) == 0 { await addImage(cloakroom, isLast: isLast) }
-            if isLast || Bool.random(using: &random) { try await share(cloakroom, isLast: isLast) }
+            if isLast || Bool.random(using: &random) { try await share(cloakroom, process, isLast: isLast) }
             try await renew(cloakroom, isLast: isLast)
             if isLast || Int.random(in: 0..<8, using: &random) == 0 { try await restore(cloakroom, isLast: isLast) }
+            try await photosInTiers?.live(process, cloakroom, home: storage.home, isLast: isLast)
         } catch { Finding.end("\(name): the app's part of a launch failed: \(error)") }
     }
 
@@ -142,8 +155,8 @@ final class Device {
         configuration.assetBaseURLs = [URL(string: World.assetsURL)!]
         configuration.assetRetention = .seconds(world.rules.retentionDays * 86_400)
         configuration.s3Endpoint = URL(string: World.s3URL)
-        configuration.folder = URL(fileURLWithPath: "\(folder)/app", isDirectory: true)
-        configuration.cacheFolder = URL(fileURLWithPath: "\(folder)/cache", isDirectory: true)
+        configuration.folder = URL(fileURLWithPath: "\(storage.home)/app", isDirectory: true)
+        configuration.cacheFolder = URL(fileURLWithPath: "\(storage.home)/cache", isDirectory: true)
         let skew = skew
         configuration.runtime = RuntimeDependencies(
             wallClock: { Date() + skew },
@@ -199,7 +212,7 @@ final class Device {
     }
 
     /// Hands photos and images to the app's queue, and lets it send what it has.
-    private func share(_ cloakroom: Cloakroom, isLast: Bool) async throws {
+    private func share(_ cloakroom: Cloakroom, _ process: DeviceProcess, isLast: Bool) async throws {
         let outbox = try cloakroom.outbox()
         for _ in 0..<Int.random(in: 0...2, using: &random) {
             let bytes = Data.named(
@@ -207,6 +220,7 @@ final class Device {
             let file = URL(fileURLWithPath: "\(folder)/shared.jpg")
             try bytes.write(to: file)
             try await outbox.add(photo: file)
+            await process.check()
             handedOver.append(bytes)
             try FileManager.default.removeItem(at: file)
         }
@@ -215,6 +229,7 @@ final class Device {
             try await outbox.add(
                 asset: UploadContent(Data.named(reference, count: 1500), contentType: "image/jpeg"),
                 reference: reference)
+            await process.check()
             references.insert(reference)
         }
         // What S3 has refused for good waits until the app's user wants it sent.

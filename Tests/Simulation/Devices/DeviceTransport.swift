@@ -29,11 +29,15 @@ final class DeviceProcess {
     private let device: String
     private let world: World
     private(set) var isAlive = true
+    /// Of the launch.
+    var end: Once?
     /// Without a network.
     var isOffline = false
     private(set) var requests = 0
     /// Requests whose response was lost.
     private var lost: Set<String> = []
+    /// What a planted fault says that S3 has, by targets.
+    private static var madeUp: [String: HTTPResponse] = [:]
 
     init(_ device: String, in world: World) {
         self.device = device
@@ -41,6 +45,18 @@ final class DeviceProcess {
     }
 
     func kill() { isAlive = false }
+
+    /// Ends the launch as well, as soon as all that it had begun before its next wait is done.
+    func die() {
+        kill()
+        EventPoller.shared.schedule(after: .milliseconds(1)) { [self] in end?.call() }
+    }
+
+    /// Something that takes a moment, in which the app may be killed.
+    func work() async {
+        try? await LoopActor.sleep(for: .milliseconds(5))
+        await check()
+    }
 
     func check() async { if !isAlive { await world.waitForGood() } }
 
@@ -59,6 +75,7 @@ final class DeviceProcess {
         if Plant.current == .uploadIsDoneEarly, fate == .lostBefore, !isWorker, request.method == "PUT" {
             return HTTPResponse(status: 200, fields: [("ETag", "\"\(MD5.hash(body).hexadecimal)\"")], body: Data())
         }
+        if Plant.current == .proofIsMadeUp, let response = madeUpResponse(request, target, body) { return response }
         guard fate != .lostBefore, there + back < request.timeout else {
             try await pause(min(request.timeout, there + back))
             throw fate == .lostBefore ? .interrupted : .timedOut
@@ -74,6 +91,23 @@ final class DeviceProcess {
         if 200..<300 ~= response.status, lost.remove("\(request.method) \(target)") != nil {
             Trace.reached(.retriedAfterLoss)
         }
+        return response
+    }
+
+    /// One of two photos never gets to S3, and is proven all the same.
+    private func madeUpResponse(_ request: HTTPRequest, _ target: String, _ body: [UInt8]) -> HTTPResponse? {
+        if request.method == "HEAD" { return Self.madeUp[target] }
+        guard request.method == "PUT", target.contains("/tiers/"), target.contains("/photos/"),
+            world.network.chance(0.5)
+        else { return nil }
+        let sent = request.fields.filter { $0.name.lowercased().hasPrefix("x-amz-meta-") }
+        let tag = (name: "ETag", value: "\"\(MD5.hash(body).hexadecimal)\"")
+        let length = (name: "Content-Length", value: String(body.count))
+        let response = HTTPResponse(
+            status: 200,
+            fields: sent.map { ($0.name, $0.value) } + [(tag.name, tag.value), (length.name, length.value)],
+            body: Data())
+        Self.madeUp[target] = response
         return response
     }
 

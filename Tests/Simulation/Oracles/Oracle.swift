@@ -291,6 +291,7 @@ final class Oracle {
     func look() {
         lookAtBounds()
         lookAtForgotten()
+        lookAtPhotosInTiers()
         for key in images.sorted() {
             Finding.require(
                 world?.store.s3.truth(key).exists == true, "\(key) has expired, though a device refers to it")

@@ -3,6 +3,7 @@ enum Plant: String, CaseIterable, Sendable {
     case copyIsNotDone, photoIsNotStored, recordsAreForgotten, sessionIsOfAnother, imagesExpireEarly
     case revocationComesLate, uploadIsDoneEarly, lockHasNoEnd
     case auditComesLate, timeoutIsIgnored, reloadDropsRequests, listingIsShort, sessionIsLong, staleMasterIsTrusted
+    case proofIsMadeUp, photosAreNotSynced, namesAreNotSynced
 
     var meaning: String {
         switch self {
@@ -21,6 +22,9 @@ enum Plant: String, CaseIterable, Sendable {
         case .staleMasterIsTrusted:
             "some workers are told for good that the first master still is one, which takes all writes"
         case .sessionIsLong: "STS is called for twice the lifetime"
+        case .proofIsMadeUp: "a device that looks for a photo it has uploaded is told what it sent, and not what S3 has"
+        case .photosAreNotSynced: "a disk does not sync the bytes of photos, and says that it has"
+        case .namesAreNotSynced: "a disk does not sync the names of photos, and says that it has"
         }
     }
 
@@ -30,5 +34,14 @@ enum Plant: String, CaseIterable, Sendable {
     /// Whether Redis' first master stays one for this client: for every second worker.
     static func trustsStaleMaster(_ client: String) -> Bool {
         current == .staleMasterIsTrusted && client.hasPrefix("w") && client.last.map { "13579".contains($0) } == true
+    }
+
+    /// Whether a disk leaves out the syncing of a file or a folder.
+    static func isUnsynced(_ path: String, isFolder: Bool) -> Bool {
+        switch current {
+        case .photosAreNotSynced: !isFolder && (path.contains("/incoming/") || path.contains("/photos/"))
+        case .namesAreNotSynced: isFolder && path.hasSuffix("/photos")
+        default: false
+        }
     }
 }

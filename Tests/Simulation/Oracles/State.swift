@@ -42,6 +42,19 @@ enum State: String, CaseIterable, Sendable {
     case queueWentOn = "a queue went on after a failure"
     case wrongClock = "a backup by a clock that is off by an hour or more"
     case imageForgotten = "an image that no device refers to"
+    // Photos in tiers, and disks.
+    case photoWentCold = "a photo left a device for S3"
+    case photoCameBack = "a photo came back from S3"
+    case photoDeleted = "a removed photo was deleted in S3"
+    case photoAdopted = "a photo without a record was found by its file"
+    case moveWaits = "photos waited for another network, or for power"
+    case killedWhileMoving = "app killed while it moved photos"
+    case powerLost = "power lost"
+    case powerLostUnsynced = "power lost, and with it something that was not synced"
+    case powerLostInEviction = "power lost while a photo left the device"
+    case diskFull = "a disk was full"
+    case reinstalled = "photos found again by a new installation"
+    case installationGivenUp = "a former installation was given up"
 }
 
 extension Trace {

@@ -95,7 +95,7 @@ final class WorkerProcess {
               region: "eu-west-1", bucket: "\(ObjectStore.bucket)",
               aws: {stsEndpoint: "\(World.stsURL)", s3Endpoint: "\(World.s3URL)"},
               tokens: {issuers: [{issuer: "\(World.issuer)", audiences: ["cloakroom"], secret: {env: "SIGNING"}}]},
-              vending: {credentialCache: {enabled: \(world.rules.cachesCredentials),
+              vending: {prefixes: ["photos", "thumbnails", "metadata", "catalogs"], credentialCache: {enabled: \(world.rules.cachesCredentials),
                 shared: {enabled: \(world.rules.sharesCredentials && world.rules.cachesCredentials), keys: [{env: "SEALING"}]}},
                 roleARN: "arn:aws:iam::\(ObjectStore.account):role/session",
                 roles: \(world.rules.hasTwoRoles ? roles : "null"), lifetimeSeconds: \(world.rules.lifetimeSeconds)},

@@ -15,6 +15,13 @@ void simulation_sockets(const char *folder);
 /// What the end of a process does to the locks it holds (flock(2)): the files below a folder, open here, are no longer those. Their
 /// descriptors stay taken, since what was killed never closes them.
 void simulation_unlock(const char *folder);
+/// Has a file that was copied keep the number and the time of what it was copied from, as on a disk after a loss of power.
+void simulation_keep_stamp(const char *path, uint64_t number, uint64_t modified);
+/// What fsync(2) and fdatasync(2) call in their places; its result is theirs.
+void simulation_on_sync(int (*synced)(int descriptor));
+/// From now on, files below a folder take so many bytes more, and then none: the disk is full.
+void simulation_fill_disk(const char *folder, uint64_t rest);
+void simulation_empty_disk(const char *folder);
 /// What `epoll_wait` calls when no descriptor is ready, with when the loop's next timer is due, or UINT64_MAX: runs other
 /// executors' jobs or moves the time.
 void simulation_on_wait(void (*turn)(uint64_t due));
