@@ -20,7 +20,7 @@ extension CloakroomService {
                     let checked = releaser.check(items, of: subject.userID)
                     let line = AuditLog.Issuance(
                         .release(objectKeys: checked.keys), to: subject, tier: entitlement.tierName, by: request)
-                    return .waiting(for: .s3) { [self] in .answered(await released(checked, line, releaser)) }
+                    return .waiting { [self] in .answered(await released(checked, line, releaser)) }
                 }
             }
         }

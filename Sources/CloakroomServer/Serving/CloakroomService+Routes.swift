@@ -70,8 +70,7 @@ extension CloakroomService {
         if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
             return issued(held, grant, to: subject, tier: tier, request, wire)
         }
-        let pending = PendingVend(grant, to: subject, entitlement, request, wire, of: self)
-        return .waiting(for: .sts) { pending.outcome(of: await pending.result()) }
+        return .vending(PendingVend(grant, to: subject, entitlement, request, wire, of: self))
     }
 
     func permit(_ cost: RateLimitCost, _ subject: Subject, _ entitlement: Entitlement) -> LimitPermit {
@@ -149,7 +148,7 @@ extension CloakroomService {
                 if let refusal = entitlement.refusal(of: .renew) { return .answered(refused(refusal)) }
                 switch keys {
                 case .success(let keys):
-                    return .waiting(for: .s3) { [self] in .answered(await renewed(keys, of: subject, route)) }
+                    return .waiting { [self] in .answered(await renewed(keys, of: subject, route)) }
                 case .failure(let error): return .answered(.error(.invalidRequest, error.rawValue))
                 }
             }

@@ -154,7 +154,7 @@ extension RequestOutcome {
     static func asking(
         _ work: @escaping @LoopActor @Sendable () async throws(AWSError) -> RequestOutcome
     ) -> RequestOutcome {
-        .waiting(for: .s3) {
+        .waiting {
             do throws(AWSError) { return try await work() } catch { return .answered(RouteResponse(error)) }
         }
     }

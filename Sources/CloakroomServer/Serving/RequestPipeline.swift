@@ -34,8 +34,10 @@ enum RequestOutcome {
     case answered(RouteResponse)
     /// The response leaves when the line that tells of it is written; without the line nothing is issued.
     case issued(AuditLog.Issuance, RouteResponse)
-    /// STS or S3 has to be called first; which of them, the line of a slow request says.
-    case waiting(for: UpstreamLabel, @LoopActor @Sendable () async -> RequestOutcome)
+    /// STS has to be called first.
+    case vending(PendingVend)
+    /// S3 has to be called first.
+    case waiting(@LoopActor @Sendable () async -> RequestOutcome)
 }
 
 /// One request on its way to its response: the caller is counted, what may be done is done, one line is logged.
@@ -125,14 +127,27 @@ final class RequestPipeline {
                 waits.audit += waited(for: .audit, since: begin)
                 finish(isKept ? issued(issue, answer) : notIssued(), counted)
             }
-        case .waiting(let upstream, let next):
+        case .vending(let vend):
+            LoopActor.spawn { [self] in
+                let begin = Monotonic.now
+                complete(vend, await vend.result(), since: begin, counted)
+            }
+        case .waiting(let next):
             LoopActor.spawn { [self] in
                 let begin = Monotonic.now
                 let outcome = await next()
-                waits.add(waited(for: RequestTrace.Wait(upstream), since: begin), to: upstream)
+                waits.add(waited(for: .s3, since: begin), to: .s3)
                 complete(outcome, counted)
             }
         }
+    }
+
+    // Not inlined, as in `Retrier`: the outcome is large.
+    @inline(never) private func complete(
+        _ vend: PendingVend, _ result: CredentialCache.Result, since begin: UInt64, _ counted: Counted
+    ) {
+        waits.add(waited(for: .sts, since: begin), to: .sts)
+        complete(vend.outcome(of: result), counted)
     }
 
     /// How long it was; a request that is traced takes note.

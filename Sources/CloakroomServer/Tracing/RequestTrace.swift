@@ -11,13 +11,6 @@ final class RequestTrace {
         /// Of an issuer.
         case keys = "keys"
         case audit = "audit"
-
-        init(_ upstream: UpstreamLabel) {
-            switch upstream {
-            case .sts: self = .sts
-            case .s3: self = .s3
-            }
-        }
     }
 
     /// No request waits so often.
