@@ -498,6 +498,8 @@ def everyday(page):
     page.find("#sign-out").click()
     page.becomes(lambda: page.find("#sign-in").is_displayed())
     assert not page.tiles() and page.text("#user") == ""
+    # Not even of what was refused while it was being stored.
+    assert page.send(_STORED) == '[0,0,"",[],[]]', page.send(_STORED)
     page.close()
 
 

@@ -167,21 +167,22 @@ class Queue {
 
   async #keep(upload) {
     const { kept, file } = upload, { id, size } = kept, put = () => storage((uploads) => uploads.put(kept, id));
-    if (upload.isRefused || upload.isShown || !this.list.includes(upload)) return;
+    const isOver = () => upload.isRefused || upload.isShown || !this.list.includes(upload);
+    if (isOver()) return;
     if (upload.isKept) return put().catch(() => {});
     upload.isKept = true;
     await this.#own(upload, async () => {
+      if (isOver()) return;
       await put().catch(() => { upload.isKept = false; });
       tabs.postMessage({ user: this.user, kept });
-      if (!file || kept.isSent) return;
+      if (!file || kept.isSent || isOver()) return;
       await storage((_, files) => {
         const ids = files.getAllKeys();
         ids.onsuccess = () => ids.result.reduce((sum, [, , each]) => sum + each, size) > ROOM || files.put(file, id);
         return ids;
       });
     });
-    // It was over meanwhile.
-    if (upload.isShown || !this.list.includes(upload)) this.forget(upload);
+    if (isOver()) this.forget(upload);
   }
 
   #start() {
@@ -222,7 +223,7 @@ class Queue {
     } catch (error) {
       if (signal.aborted) return;
       const isOfFile = !(error instanceof CloakroomError), most = /^contentLength .* to (\d+)$/.exec(error.message)?.[1];
-      upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_");
+      if (upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_")) this.forget(upload);
       this.#change(upload, "failed", isOfFile ? "the file has changed or is gone: remove it, and choose it again"
         : most ? `This file is larger than ${size(most)}` : error.message);
     }
@@ -317,7 +318,7 @@ function show(isSignedIn) {
   place("signed-in").hidden = place("sign-out").hidden = !isSignedIn;
   tell("user", user);
   if (isSignedIn) place("sign-in").close();
-  else askForToken("Sign in", "With the token that your app has for you. It stays in this page's memory: after a reload you sign in again.");
+  else askForToken("Sign in", "With the token that your app has for you. It stays in memory: after a reload you sign in again.");
 }
 
 async function signIn(whose) {
@@ -337,17 +338,16 @@ async function signOut() {
   place("photo").close();
   for (const { url } of tiles.values()) URL.revokeObjectURL(url);
   tiles.clear();
-  tell("gallery", "");
-  tell("uploads", "");
-  tell("said", "");
-  tell("renewed", "");
-  show(false);
+  for (const id of ["gallery", "uploads", "said", "renewed"]) tell(id, "");
+  place("signed-in").hidden = place("sign-out").hidden = true;
+  // Behind what is being stored.
   await closed;
+  show(false);
 }
 
 function leave() {
   const isDone = queue.list.every((each) => each.isShown || each.is("failed"));
-  if (!isDone && !confirm("Some uploads are not finished. Signing out gives them up, and removes what this browser keeps of them.")) return;
+  if (!isDone && !confirm("Signing out gives up unfinished uploads, and removes what this browser keeps of them.")) return;
   tabs.postMessage({ signedOut: user });
   signOut();
 }
