@@ -43,9 +43,8 @@ final class Device {
         skew = isWrong && !Fault.wrongClock.isLeftOut ? seconds : 0
         try FileManager.default.createDirectory(atPath: "\(folder)/photos", withIntermediateDirectories: true)
         let hasTiers = name.split(separator: "_").last.flatMap { Int($0) }?.isMultiple(of: 4) == true
-        storage = try DeviceStorage(name, in: folder, draw, canLosePower: hasTiers)
         photosInTiers = hasTiers ? DevicePhotos(name, of: user, draw, clockSkew: skew, in: world) : nil
-        storage.onLoss = { [photosInTiers] in photosInTiers?.lostPower() }
+        storage = try DeviceStorage(name, in: folder, draw, photos: photosInTiers)
         Trace.note(name, "of \(user), its clock \(Int(skew)) s off")
     }
 

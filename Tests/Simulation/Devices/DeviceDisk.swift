@@ -33,8 +33,9 @@ final class DeviceDisk {
 
     private let root: String
     private var random: SeededGenerator
-    /// The power fails before this one takes place; `nil` for no sync.
+    /// The power fails before the one of these takes place that comes after so many others; `nil` for none.
     private var syncsLeft: Int?
+    private let counts: @LoopActor (String) -> Bool
     private let onLoss: @LoopActor () -> Void
     /// By folders: the names that the disk surely has, of files by their numbers.
     private var names: [String: [String: UInt64]] = [:]
@@ -49,10 +50,15 @@ final class DeviceDisk {
     var hasFailed: Bool { remains != nil }
 
     /// - Parameters:
-    ///   - syncs: how many take place; `nil` for any number.
+    ///   - syncs: how many take place before the power fails; `nil` for any number.
+    ///   - counts: whether the sync of a file or folder is one of these.
     ///   - onLoss: called when the power fails.
-    init(_ folder: String, random: SeededGenerator, syncs: Int?, onLoss: @escaping @LoopActor () -> Void) {
+    init(
+        _ folder: String, random: SeededGenerator, syncs: Int?, counts: @escaping @LoopActor (String) -> Bool,
+        onLoss: @escaping @LoopActor () -> Void
+    ) {
         root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+        self.counts = counts
         self.random = random
         syncsLeft = syncs
         self.onLoss = onLoss
@@ -118,7 +124,7 @@ final class DeviceDisk {
     }
 
     private func sync(_ descriptor: Int32, _ path: String) {
-        if let left = syncsLeft {
+        if let left = syncsLeft, counts(path) {
             syncsLeft = left - 1
             if left == 0 { return fail() }
         }

@@ -29,7 +29,7 @@ final class DevicePhotos {
     var hasFormer = false
     /// As the store's steps say.
     var isMoving = false
-    private var isEvicting = false
+    private(set) var isEvicting = false
     private var isFull = false
 
     init(_ device: String, of user: String, _ draw: Draw, clockSkew: Double, in world: World) {
@@ -131,8 +131,6 @@ final class DevicePhotos {
         }
     }
 
-    func lostPower() { if isEvicting { Trace.reached(.powerLostInEviction) } }
-
     private func reinstall(_ home: String) {
         oracle.folder = "\(home)/tiers/\(installation)"
         let kept = oracle.lost()
@@ -200,7 +198,9 @@ final class DevicePhotos {
     }
 
     private func conditions() -> DeviceConditions {
-        let networks: [DeviceConditions.Network] = [.unrestricted, .unrestricted, .unrestricted, .expensive, .none]
+        let networks: [DeviceConditions.Network] = [
+            .unrestricted, .unrestricted, .unrestricted, .unrestricted, .expensive, .none,
+        ]
         return DeviceConditions(
             hasExternalPower: Bool.random(using: &random), batteryLevel: Double.random(in: 0...1, using: &random),
             network: networks.randomElement(using: &random)!)

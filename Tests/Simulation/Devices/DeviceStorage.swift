@@ -8,39 +8,53 @@ import Foundation
 final class DeviceStorage {
     private let device: String
     private let folder: String
-    private let canLosePower: Bool
+    /// Devices without photos in tiers lose no power.
+    private let photos: DevicePhotos?
     private var random: SeededGenerator
     private var losses = 0
     private var disk: DeviceDisk?
-    /// Told of each loss of power when it comes.
-    var onLoss: (@LoopActor () -> Void)?
 
     /// The app's files. Another folder after each loss of power: what the former app still has open is in none of this one's files.
     var home: String { "\(folder)/home-\(losses)" }
 
-    init(_ device: String, in folder: String, _ draw: Draw, canLosePower: Bool) throws {
-        (self.device, self.folder, self.canLosePower) = (device, folder, canLosePower)
+    init(_ device: String, in folder: String, _ draw: Draw, photos: DevicePhotos?) throws {
+        (self.device, self.folder, self.photos) = (device, folder, photos)
         random = draw.generator("\(device) powerLoss")
         try FileManager.default.createDirectory(atPath: "\(home)/app", withIntermediateDirectories: true)
     }
 
+    /// When the power fails: at any time, or where something may be lost by it.
+    private enum Moment: CaseIterable { case any, sync, syncOfTiers, eviction }
+
+    private func counts(_ path: String, _ moment: Moment) -> Bool {
+        switch moment {
+        case .any: false
+        case .sync: true
+        case .syncOfTiers: path.contains("/tiers/")
+        case .eviction: photos?.isEvicting == true
+        }
+    }
+
     /// A launch begins.
     func begin(_ process: DeviceProcess) {
-        guard canLosePower else { return }
+        guard photos != nil else { return }
         let comes = Int.random(in: 0..<5, using: &random) == 0
-        // At one of the moments at which something may be lost, or at any time.
-        let syncs = Bool.random(using: &random) ? Int(random.seconds(in: 1...200)) - 1 : nil
+        let moment = Moment.allCases.randomElement(using: &random)!
+        let syncs = Int(random.seconds(in: 1...(moment == .eviction ? 4 : 100))) - 1
         let delay = random.seconds(in: 0.1...20)
         let seed = random.next()
         guard comes, !Fault.powerLoss.isLeftOut else { return }
-        let disk = DeviceDisk(home, random: SeededGenerator(seed: seed), syncs: syncs) { [self] in
+        let disk = DeviceDisk(
+            home, random: SeededGenerator(seed: seed), syncs: moment == .any ? nil : syncs,
+            counts: { [self] path in counts(path, moment) }
+        ) { [self] in
             Trace.note(device, "loses power")
             Trace.reached(.powerLost)
-            onLoss?()
+            if photos?.isEvicting == true { Trace.reached(.powerLostInEviction) }
             process.die()
         }
         self.disk = disk
-        guard syncs == nil else { return }
+        guard moment == .any else { return }
         EventPoller.shared.schedule(after: .milliseconds(Int(delay * 1000))) {
             if process.isAlive { disk.fail() }
         }
