@@ -44,8 +44,10 @@ final class DeviceDisk {
     /// Files that the disk has had under any name.
     private var known: Set<UInt64> = []
     private var remains: [Remains]?
-    /// Files that are not as the app left them, after the power has failed.
-    private(set) var lost: [String] = []
+    /// Files that are not as the app left them, after the power has failed; a database's index of its log is no loss.
+    private(set) var lost: [String] = [] {
+        didSet { lost.removeAll { $0.hasSuffix("-shm") } }
+    }
 
     var hasFailed: Bool { remains != nil }
 

@@ -72,7 +72,7 @@ final class DeviceStorage {
         disk.restore(to: home)
         try FileManager.default.removeItem(atPath: former)
         if !disk.lost.isEmpty {
-            Trace.note(device, "has lost some of \(disk.lost.joined(separator: ", "))")
+            Trace.note(device, "has lost something of \(disk.lost.count) files, such as \(disk.lost[0])")
             Trace.reached(.powerLostUnsynced)
         }
     }
