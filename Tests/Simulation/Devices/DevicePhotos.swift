@@ -30,6 +30,8 @@ final class DevicePhotos {
     /// As the store's steps say.
     var isMoving = false
     private(set) var isEvicting = false
+    /// A photo in this launch.
+    var hasAccepted = false
     private var isFull = false
 
     init(_ device: String, of user: String, _ draw: Draw, clockSkew: Double, in world: World) {
@@ -97,7 +99,7 @@ final class DevicePhotos {
     func launchEnded(in home: String) {
         simulation_unlock("\(home)/")
         simulation_empty_disk("\(home)/tiers/")
-        (isMoving, isEvicting, isFull) = (false, false, false)
+        (isMoving, isEvicting, hasAccepted, isFull) = (false, false, false, false)
         oracle.folder = "\(home)/tiers/\(installation)"
         oracle.look()
     }

@@ -24,13 +24,25 @@ final class DeviceStorage {
     }
 
     /// When the power fails: at any time, or where something may be lost by it.
-    private enum Moment: CaseIterable { case any, sync, syncOfTiers, eviction }
+    private enum Moment: CaseIterable {
+        case any, sync, syncOfTiers, acceptance, eviction
+
+        /// Of the syncs that the power may fail before.
+        var mostSyncs: Double {
+            switch self {
+            case .any, .sync, .syncOfTiers: 100
+            case .acceptance: 20
+            case .eviction: 4
+            }
+        }
+    }
 
     private func counts(_ path: String, _ moment: Moment) -> Bool {
         switch moment {
         case .any: false
         case .sync: true
         case .syncOfTiers: path.contains("/tiers/")
+        case .acceptance: photos?.hasAccepted == true
         case .eviction: photos?.isEvicting == true
         }
     }
@@ -40,7 +52,7 @@ final class DeviceStorage {
         guard photos != nil else { return }
         let comes = Int.random(in: 0..<5, using: &random) == 0
         let moment = Moment.allCases.randomElement(using: &random)!
-        let syncs = Int(random.seconds(in: 1...(moment == .eviction ? 4 : 100))) - 1
+        let syncs = Int(random.seconds(in: 1...moment.mostSyncs)) - 1
         let delay = random.seconds(in: 0.1...20)
         let seed = random.next()
         guard comes, !Fault.powerLoss.isLeftOut else { return }
