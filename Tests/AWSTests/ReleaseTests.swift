@@ -46,6 +46,13 @@ struct ReleaseTests {
                 == .unavailable(retryAfter: nil, code: "InternalError"))
     }
 
+    @Test(arguments: [[], Array("<html>Welcome</html>".utf8), Array("<CopyObjectResult/>".utf8)])
+    func `a deletion is done when the store says so as S3 does, and by no other success`(body: [UInt8]) async throws {
+        #expect(
+            try await release(.delete, UpstreamResponse(status: 200, body: body))
+                == .unavailable(retryAfter: nil, code: "Status200"))
+    }
+
     @Test func `a failure that passes is tried again`() async throws {
         #expect(
             try await release(.delete, .s3Error(500, "InternalError"), UpstreamResponse(status: 204))
