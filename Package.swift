@@ -300,9 +300,9 @@ let package = Package(
             dependencies: [
                 "CloakroomAWS", "CloakroomCHiredis", "CloakroomCLinux", "CloakroomConnections", "CloakroomCrypto",
                 "CloakroomFastCGI", "CloakroomHTTP", "CloakroomJOSE", "CloakroomJSON", "CloakroomKit",
-                "CloakroomKitTesting", "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations",
-                "CloakroomRedis", "CloakroomScriptedS3", "CloakroomScriptedTier", "CloakroomServer",
-                "CloakroomSimulationSystem", "CloakroomTiers", "CloakroomWire",
+                "CloakroomKitTesting", "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomMessages",
+                "CloakroomOperations", "CloakroomRedis", "CloakroomScriptedS3", "CloakroomScriptedTier",
+                "CloakroomServer", "CloakroomSimulationSystem", "CloakroomSQLite", "CloakroomTiers", "CloakroomWire",
             ],
             path: "Tests/Simulation",
             exclude: ["Comparison/differences.json", "planted.txt", "regressions.txt", "report.json"],

@@ -7,6 +7,8 @@ enum Fault: String, CaseIterable, Sendable {
     case lostRequests, lostResponses, slowMessages, throttling
     case appKilled, offline, wrongClock, crashLoop
     case powerLoss, diskFull, reinstallation
+    case letterLost, letterLate, letterRepeated
+    case clockSet, deviceRestarted, vaultLost, vaultLocked, handlerFails
 
     /// Those that come one after the other, as often as they stand here.
     static let strikes: [Fault] = [

@@ -32,6 +32,7 @@ final class World {
 
     static let issuer = "https://auth.example"
     static let signingSecret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
+    static let releaseSecret = "b3RzQe7NwUyJ5mXaVd0LhKgT8pFc2iS6"
     static let sealingSecret = "Zk4Vq8yXw1nRtG6sBpE3uLmHc9JdAf27"
     static let apiURL = "https://api.example"
     static let assetsURL = "https://cdn.example"
@@ -49,6 +50,7 @@ final class World {
     let oracle: Oracle
     let front: Front
     private(set) var devices: [Device] = []
+    private(set) var messengers: Messengers?
     private(set) var workers: [WorkerProcess] = []
     private var alive: Set<String> = []
     /// Of all workers that there ever were.
@@ -98,6 +100,7 @@ final class World {
             let user = "u_\(number % max(1, count * 4 / 5))"
             self.devices.append(try Device("d_\(number)", of: user, draw, in: self))
         }
+        messengers = Messengers(self.devices.map { ($0.name, $0.user) }, draw, in: self)
     }
 
     func token(of user: String, device: String) -> String {
@@ -118,6 +121,7 @@ final class World {
     func run(days: Int) async throws {
         let end = VirtualTime.now + UInt64(days) * 86_400_000_000_000
         for device in devices { device.start(until: end) }
+        messengers?.start(until: end)
         LoopActor.spawn { [self] in await trouble(until: end) }
         await sleep(Double(days) * 86_400)
         calm()
@@ -128,6 +132,7 @@ final class World {
         Finding.require(
             tokens.calls - calls <= 3 * devices.count * workers.count,
             "workers call STS \(tokens.calls - calls) times when all is well")
+        await messengers?.finish(oracle)
         oracle.end(self)
     }
 
@@ -204,7 +209,8 @@ final class World {
             }
             await redis.strike()
         case .lostRequests, .lostResponses, .slowMessages, .throttling, .appKilled, .offline, .wrongClock, .crashLoop,
-            .powerLoss, .diskFull, .reinstallation:
+            .powerLoss, .diskFull, .reinstallation, .letterLost, .letterLate, .letterRepeated, .clockSet,
+            .deviceRestarted, .vaultLost, .vaultLocked, .handlerFails:
             preconditionFailure("\(fault) is not of the whole world")
         }
     }

@@ -15,7 +15,7 @@ extension DevicePhotos {
                 let id = try await launch.call { try await $0.photo(named: name) }
                 Finding.require(
                     id != nil, "\(device): \(name) had left the device, and the new installation does not find it")
-                Trace.reached(.reinstalled)
+                Trace.reached(.photosFoundAgain)
             }
             expected = []
         } catch {

@@ -33,6 +33,7 @@ final class Oracle {
     var forgotten: [String: Date] = [:]
     /// Workers whose breaker was seen open.
     var openBreakers: Set<String> = []
+    let messages = MessageLedger()
     private var audited: [String: (offset: Int, keys: Set<String>)] = [:]
 
     init(_ rules: World.Rules) { self.rules = rules }
@@ -292,6 +293,7 @@ final class Oracle {
         lookAtBounds()
         lookAtForgotten()
         lookAtPhotosInTiers()
+        lookAtChatImages()
         for key in images.sorted() {
             Finding.require(
                 world?.store.s3.truth(key).exists == true, "\(key) has expired, though a device refers to it")

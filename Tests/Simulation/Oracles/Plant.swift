@@ -4,6 +4,7 @@ enum Plant: String, CaseIterable, Sendable {
     case revocationComesLate, uploadIsDoneEarly, lockHasNoEnd
     case auditComesLate, timeoutIsIgnored, reloadDropsRequests, listingIsShort, sessionIsLong, staleMasterIsTrusted
     case proofIsMadeUp, photosAreNotSynced, namesAreNotSynced
+    case purgeIsByLocalClock, policyIsNotHeard, imageGoesWithOneCopy
 
     var meaning: String {
         switch self {
@@ -25,6 +26,9 @@ enum Plant: String, CaseIterable, Sendable {
         case .proofIsMadeUp: "a device that looks for a photo it has uploaded is told what it sent, and not what S3 has"
         case .photosAreNotSynced: "a disk does not sync the bytes of photos, and says that it has"
         case .namesAreNotSynced: "a disk does not sync the names of photos, and says that it has"
+        case .purgeIsByLocalClock: "messages are purged by the device's own clock, which is taken for the server's"
+        case .policyIsNotHeard: "a device never gets what others want of their messages"
+        case .imageGoesWithOneCopy: "the images of a conversation go from S3 when one user deletes it from one device"
         }
     }
 

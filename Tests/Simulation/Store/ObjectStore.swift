@@ -17,6 +17,8 @@ final class ObjectStore {
     }
 
     static let bucket = "photos"
+    /// When images of chats end that are not released.
+    static let chatDays = 30
     static let account = "000000000000"
     static let worker = ScriptedIdentity(accessKeyID: "AKIDWORKER", secretAccessKey: "worker-secret")
     let s3: ScriptedS3
@@ -33,7 +35,9 @@ final class ObjectStore {
             s3.lifecycle(
                 """
                 <LifecycleConfiguration><Rule><ID>assets</ID><Filter><Prefix>assets/</Prefix></Filter>\
-                <Status>Enabled</Status><Expiration><Days>\(Plant.current == .imagesExpireEarly ? 1 : retentionDays)</Days></Expiration></Rule></LifecycleConfiguration>
+                <Status>Enabled</Status><Expiration><Days>\(Plant.current == .imagesExpireEarly ? 1 : retentionDays)</Days></Expiration></Rule>\
+                <Rule><ID>chats</ID><Filter><Prefix>chats/</Prefix></Filter><Status>Enabled</Status>\
+                <Expiration><Days>\(Self.chatDays)</Days></Expiration></Rule></LifecycleConfiguration>
                 """), "the bucket takes no lifecycle rule")
     }
 

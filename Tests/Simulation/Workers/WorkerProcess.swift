@@ -99,7 +99,9 @@ final class WorkerProcess {
                 shared: {enabled: \(world.rules.sharesCredentials && world.rules.cachesCredentials), keys: [{env: "SEALING"}]}},
                 roleARN: "arn:aws:iam::\(ObjectStore.account):role/session",
                 roles: \(world.rules.hasTwoRoles ? roles : "null"), lifetimeSeconds: \(world.rules.lifetimeSeconds)},
-              uploads: {keyPrefix: "assets/", assetBaseURL: "\(World.assetsURL)"},
+              uploads: {keyPrefix: "assets/", assetBaseURL: "\(World.assetsURL)", chatKeyPrefix: "chats/",
+                chatRetentionDays: \(ObjectStore.chatDays)},
+              release: {keys: [{env: "RELEASE"}]},
               renewal: {keyPrefix: "assets/", retentionDays: \(world.rules.retentionDays)},
               limits: {vend: {requests: \(world.rules.vends)}, renew: {requests: 60}},
               redis: {\(redis)}, audit: {file: "\(audit)"}, log: {level: "error"},
@@ -108,7 +110,10 @@ final class WorkerProcess {
         let name = "/settings.json5"
         do throws(SettingsErrors) {
             return try Settings.load(
-                file: name, environment: ["SIGNING": World.signingSecret, "SEALING": World.sealingSecret]
+                file: name,
+                environment: [
+                    "SIGNING": World.signingSecret, "SEALING": World.sealingSecret, "RELEASE": World.releaseSecret,
+                ]
             ) {
                 $0 == name ? Array(text.utf8) : nil
             }
