@@ -163,8 +163,10 @@ final class MessageLedger {
     }
 
     private func delete(_ entry: Entry, on device: String, _ isDone: Bool) {
-        entry.copies[device]?.mayBeDeleted = true
-        if isDone { entry.copies[device]?.isDeleted = true }
+        guard let copy = entry.copies[device] else { return }
+        copy.mayBeDeleted = true
+        // What was never told to be kept may not have been there.
+        if isDone, copy.arrivals.contains(where: \.isKept) { copy.isDeleted = true }
     }
 
     /// Images that a device has uploaded for messages of a conversation.

@@ -29,7 +29,7 @@ extension Oracle {
         // from time that the device was off.
         if launch.clock.unexplained >= 2 * .day - .second {
             entry.isExcused = true
-            Trace.reached(.purgedByWrongClock)
+            Trace.reached("a message purged early by a clock that was more than two days off")
             return
         }
         let early = earliest.map { "\(Int($0 - messages.now)) s early" } ?? "which has no end"
@@ -49,13 +49,16 @@ extension Oracle {
 
     func admitted(_ entry: MessageLedger.Entry, _ admission: Admission, _ launch: MessengerLaunch) {
         guard let copy = entry.copies[launch.device] else { preconditionFailure("no attempt was told") }
-        let former = copy.arrivals.dropLast()
+        let former = Array(copy.arrivals.dropLast())
         switch admission {
         case .kept:
             Finding.require(
                 copy.end == nil && !copy.isDeleted && !former.contains { $0.isKept },
                 "message \(entry.number) comes back to \(launch.device)")
-            copy.arrivals[copy.arrivals.count - 1].isKept = true
+            // Former attempts ended before they had kept it.
+            copy.arrivals = Array(copy.arrivals.suffix(1))
+            copy.arrivals[0].isKept = true
+            copy.mayBeDeleted = false
         case .replay:
             // Without its keys it still knows what was over for certain by then.
             Finding.require(

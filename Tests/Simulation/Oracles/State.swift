@@ -60,7 +60,6 @@ enum State: String, CaseIterable, Sendable {
     case purgeHeldBack = "a message that is over and not purged, as the time is not certain"
     case hiddenEarly = "a message hidden early by a wrong clock"
     case shownAgain = "a message shown again that was hidden early"
-    case purgedByWrongClock = "a message purged early by a clock that was more than two days off, as is documented"
     case arrivedExpired = "a message that was over when it arrived"
     case letterRepeated = "a message that arrived twice"
     case letterRepeatedLate = "a message that arrived again after its end"
