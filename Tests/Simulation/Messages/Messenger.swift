@@ -23,6 +23,8 @@ final class Messenger {
 
     // What the app itself keeps, also when it is killed.
     var outgoing: [Outgoing] = []
+    /// Of these: what may be over, as far as the device knows.
+    var putOff: Set<Int> = []
     /// Conversations whose user has chosen how long messages are kept, since the app was new.
     var chosen: Set<ConversationID> = []
     var isVaultLost = false

@@ -152,7 +152,10 @@ extension MessengerSession {
         await launch.process.check()
         Finding.require(kept.policy == stamp.policy, "\(name): message \(entry.number) has another stamp than was said")
         oracle.admitted(entry, .kept(until: nil), launch)
-        Trace.note(name, "writes message \(entry.number), kept for \(stamp.policy.text)")
+        Trace.note(
+            name,
+            "writes message \(entry.number), kept for \(stamp.policy.text)\(entry.assetKeys.map { ", with \($0)" }.joined())"
+        )
         let reference = MessageReference(id, by: messenger.own, in: conversation.id)
         if attachments.count > 0 {
             _ = try await retention.keepAttachment(Data.named("\(entry.number)", count: 300), at: 0, of: reference)
@@ -178,6 +181,8 @@ extension MessengerSession {
 
     /// What was written leaves, with its policy of then and its age.
     func send() async throws {
+        var putOff: Set<Int> = []
+        defer { messenger.putOff = putOff }
         for message in messenger.outgoing {
             let entry = ledger.entries[message.number]
             let stamp: MessageStamp?
@@ -185,6 +190,7 @@ extension MessengerSession {
                 where error.code == .unavailable
             {
                 Trace.reached(.sendPutOff)
+                putOff.insert(message.number)
                 continue
             }
             await launch.process.check()

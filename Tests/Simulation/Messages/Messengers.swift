@@ -56,7 +56,8 @@ final class Messengers {
         }
         for messenger in all {
             Finding.require(
-                messenger.outgoing.isEmpty && office.count(for: messenger.name) == 0,
+                messenger.outgoing.allSatisfy { messenger.putOff.contains($0.number) }
+                    && office.count(for: messenger.name) == 0,
                 "\(messenger.name): letters are left after the faults")
         }
     }

@@ -17,6 +17,8 @@ final class MessageLedger {
         let settings: Int
         /// Whether its end is by a clock that all share: the relay's or the server's.
         var isShared: Bool
+        /// The same when it arrived: else a change may reach it that was made before.
+        let wasShared: Bool
         /// Seconds after which it ends by a change that reaches back, made on the device itself.
         var cut: Double?
         /// `false`: the process ended before it was told.
@@ -204,7 +206,9 @@ final class MessageLedger {
     /// Before this no device of a user has a right to end a message that is stored; `nil`: never.
     func earliestEnd(of entry: Entry, _ copy: Copy, of user: String) -> Double? {
         var limits = [entry.stamp.seconds] + copy.arrivals.map(\.ownPolicy.seconds)
-        for cut in cuts where cut.author == entry.author || cut.author == user { limits.append(reach(of: cut, entry)) }
+        for cut in cuts where cut.author == entry.author || cut.author == user {
+            limits.append(reach(of: cut, entry, [copy]))
+        }
         return limits.compactMap { $0 }.min().map { entry.time + $0 }
     }
 
@@ -219,15 +223,22 @@ final class MessageLedger {
     func sharedEnd(of entry: Entry) -> Double? {
         guard entry.stamp != .noStorage else { return entry.time }
         var limits = [entry.stamp.seconds]
-        for cut in cuts where cut.author == entry.author { limits.append(reach(of: cut, entry)) }
+        let copies = Array(entry.copies.values)
+        for cut in cuts where cut.author == entry.author { limits.append(reach(of: cut, entry, copies)) }
         return limits.compactMap { $0 }.min().map { entry.time + $0 }
     }
 
+    /// The same by its stamp alone.
+    func stampedEnd(of entry: Entry) -> Double? {
+        entry.stamp == .noStorage ? entry.time : entry.stamp.seconds.map { entry.time + $0 }
+    }
+
     /// - Returns: `nil` for a message that the change is not about.
-    private func reach(of cut: Cut, _ entry: Entry) -> Double? {
+    private func reach(of cut: Cut, _ entry: Entry, _ copies: [Copy]) -> Double? {
         guard cut.conversation == entry.conversation.id else { return nil }
-        // By a clock that was wrong it may reach any message.
-        return cut.isCertain && entry.time > cut.time + 2 * Self.slack ? nil : cut.seconds
+        // By a clock that was wrong it may reach any message, and a message that came by one may be reached by any.
+        let isCertain = cut.isCertain && copies.allSatisfy { $0.arrivals.allSatisfy(\.wasShared) }
+        return isCertain && entry.time > cut.time + 2 * Self.slack ? nil : cut.seconds
     }
 }
 

@@ -33,7 +33,7 @@ extension Oracle {
             return
         }
         let early = earliest.map { "\(Int($0 - messages.now)) s early" } ?? "which has no end"
-        Finding.end("\(launch.device) \(what) message \(entry.number), \(early)")
+        Finding.end("\(launch.device) \(what) message \(entry.number) of \(entry.author), \(early)")
     }
 
     // MARK: Arrivals
@@ -42,9 +42,10 @@ extension Oracle {
     func arrival(_ launch: MessengerLaunch, _ own: MessageRetentionPolicy, relayTime: Date?, isServerKnown: Bool)
         -> MessageLedger.Arrival
     {
-        MessageLedger.Arrival(
+        let isShared = relayTime != nil || isServerKnown
+        return MessageLedger.Arrival(
             time: messages.now, relayTime: relayTime?.timeIntervalSince1970, ownPolicy: own,
-            starts: launch.clock.starts, settings: launch.clock.settings, isShared: relayTime != nil || isServerKnown)
+            starts: launch.clock.starts, settings: launch.clock.settings, isShared: isShared, wasShared: isShared)
     }
 
     func admitted(_ entry: MessageLedger.Entry, _ admission: Admission, _ launch: MessengerLaunch) {
@@ -172,12 +173,14 @@ extension Oracle {
                 guard let copy = entry.copies[image.device], copy.arrivals.contains(where: \.isKept) else {
                     return false
                 }
-                let end = messages.sharedEnd(of: entry) ?? .infinity
+                // Whether another device's change reaches it is not known here: its image may wait for longer.
+                let end = messages.stampedEnd(of: entry) ?? .infinity
                 return (copy.end != nil || copy.isDeleted) && end + MessageLedger.slack < messages.now
             }
             guard areOver, world?.store.s3.truth(key).exists == true else { continue }
             Finding.require(
-                waiting[key] == false, "\(launch.device) leaves \(key) in the bucket, and its messages are over")
+                waiting[key] == false,
+                "\(launch.device) leaves \(key) in the bucket, and its messages \(image.entries) are over")
             Trace.reached(.imageWaits)
         }
     }
