@@ -18,6 +18,7 @@ extension ServiceDependencies {
         let lines = try? LineSink(path: nil)
         let log = Log(sink: lines, level: settings.log.level)
         let (metrics, folder) = try Self.metrics(settings, sharedFolder, of: worker, log)
+        if settings.server.metricsFolder == nil { metrics.serviceStart = start }
         lines?.onLoss = { metrics.linesDropped($0) }
         let transport = LoopCurlTransport(options: .upstreams(settings))
         self.init(
@@ -27,8 +28,6 @@ extension ServiceDependencies {
         if settings.events?.webhook != nil { webhook = LoopCurlTransport(options: .webhook(settings)) }
         if settings.tracing != nil { collector = LoopCurlTransport(options: .collector(settings)) }
         version = CommandLineTool.version
-        // Of several supervisors each would have one of its own.
-        if settings.server.metricsFolder == nil { self.start = start }
         roleCredentials = WorkerCredentials.ofRoles(settings, transport: transport, log: log)
     }
 

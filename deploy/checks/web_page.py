@@ -30,9 +30,8 @@ _VECTORS = pathlib.Path("Tests/AWSTests/Vectors")
 _LARGE = 40_000_000
 _LEEWAY = 30    # seconds, tokens.leewaySeconds
 # Chromium's own lines for responses and losses that a check provokes.
-# ERR_FAILED: a throttled upload whose network goes. Of what CORS forbids Chromium has a line of its own.
 _PROVOKED = re.compile(r" - Failed to load resource: (the server responded with a status of (400|401|403|429) |"
-                       r"net::ERR_(INTERNET_DISCONNECTED|UPLOAD_FILE_CHANGED|FILE_NOT_FOUND|FAILED))")
+                       r"net::ERR_(INTERNET_DISCONNECTED|UPLOAD_FILE_CHANGED|FILE_NOT_FOUND))")
 
 _SIGN = """
 const [cases, done] = arguments;

@@ -134,7 +134,7 @@ build_simulation() {
     need_packages libfcgi-dev libhiredis-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev
     need_swift
     local options=(--scratch-path .build/simulation -c release -Xswiftc -enable-testing --product simulation)
-    swift build "${options[@]}" >&2 || die "the build failed"
+    run_attended swift build "${options[@]}" >&2 || die "the build failed"
     CLOAKROOM_SIMULATION=$(swift build "${options[@]}" --show-bin-path)/simulation
 }
 

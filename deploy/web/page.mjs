@@ -223,7 +223,8 @@ class Queue {
     } catch (error) {
       if (signal.aborted) return;
       const isOfFile = !(error instanceof CloakroomError), most = /^contentLength .* to (\d+)$/.exec(error.message)?.[1];
-      if (upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_")) this.forget(upload);
+      upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_");
+      if (upload.isRefused) this.forget(upload);
       this.#change(upload, "failed", isOfFile ? "the file has changed or is gone: remove it, and choose it again"
         : most ? `This file is larger than ${size(most)}` : error.message);
     }
@@ -282,7 +283,7 @@ let asked;
 let answer = () => {};
 /** A new token, when the last one has ended. */
 const askAgain = () => asked ??= new Promise((resolve) => {
-  askForToken("Your token has ended", "Uploads wait for a new one, and then go on.");
+  askForToken("Your token has ended", "Uploads wait for a new one, then go on.");
   answer = (value) => {
     asked = undefined;
     place("sign-in").close();
@@ -318,7 +319,7 @@ function show(isSignedIn) {
   place("signed-in").hidden = place("sign-out").hidden = !isSignedIn;
   tell("user", user);
   if (isSignedIn) place("sign-in").close();
-  else askForToken("Sign in", "With the token that your app has for you. It stays in memory: after a reload you sign in again.");
+  else askForToken("Sign in", "Your app has a token for you. It stays in memory: after a reload you sign in again.");
 }
 
 async function signIn(whose) {
@@ -347,7 +348,7 @@ async function signOut() {
 
 function leave() {
   const isDone = queue.list.every((each) => each.isShown || each.is("failed"));
-  if (!isDone && !confirm("Signing out gives up unfinished uploads, and removes what this browser keeps of them.")) return;
+  if (!isDone && !confirm("Signing out gives up unfinished uploads, and removes what this browser has of them.")) return;
   tabs.postMessage({ signedOut: user });
   signOut();
 }

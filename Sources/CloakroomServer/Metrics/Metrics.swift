@@ -8,6 +8,8 @@ package final class Metrics {
     let layout: MetricsLayout
     let row: MappedCounters
     let inFlight: RequestsInFlight
+    /// In seconds since 1970; `nil` where several supervisors share one folder of metrics: each would have one of its own.
+    package var serviceStart: Int?
     private let use: FileUse?
 
     /// In a row that is not shared.

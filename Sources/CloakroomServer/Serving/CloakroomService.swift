@@ -33,8 +33,6 @@ package final class CloakroomService {
         package var log: Log
         package var metrics: Metrics
         package var metricsFolder: MetricsFolder?
-        /// See ``ServiceDependencies/start``.
-        package var start: Int?
         package var readiness: Readiness
         package var status: StatusBoard
         /// The wall clock; subscriptions end by it.
@@ -45,8 +43,8 @@ package final class CloakroomService {
             limiter: RateLimiter, vendor: Vendor, renewer: Renewer, releaser: Releaser? = nil, uploader: Uploader,
             audit: AuditLog, events: EventRecorder? = nil,
             tracer: Tracer? = nil, log: Log,
-            metrics: Metrics, metricsFolder: MetricsFolder?, start: Int? = nil, readiness: Readiness,
-            status: StatusBoard, now: @escaping @Sendable () -> Date
+            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, status: StatusBoard,
+            now: @escaping @Sendable () -> Date
         ) {
             self.settings = settings
             self.authenticator = authenticator
@@ -63,7 +61,6 @@ package final class CloakroomService {
             self.log = log
             self.metrics = metrics
             self.metricsFolder = metricsFolder
-            self.start = start
             self.readiness = readiness
             self.status = status
             self.now = now
@@ -196,7 +193,7 @@ package final class CloakroomService {
             dependencies.metricsFolder?.sums(of: layout)
             ?? (values: (0..<layout.count).map { dependencies.metrics.row[$0] }, workers: 1)
         var gauges = [("cloakroom_workers", "Workers whose counters are added up here.", sums.workers)]
-        if let start = dependencies.start {
+        if let start = dependencies.metrics.serviceStart {
             gauges.append(("cloakroom_start_time_seconds", "When the service was started, since 1970.", start))
         }
         return RouteResponse(

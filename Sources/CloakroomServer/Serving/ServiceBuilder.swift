@@ -118,7 +118,6 @@ package struct ServiceBuilder {
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
                     process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
                 events: events, tracer: tracer, log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
-                start: dependencies.start,
                 readiness: readiness, status: status, now: runtime.wallClock))
     }
 

@@ -27,8 +27,6 @@ package struct ServiceDependencies {
     /// How the audit log and the metrics name the worker.
     package var worker: String
     package var process: Int
-    /// When the service was started, in seconds since 1970; `nil` where several supervisors share one folder of metrics.
-    package var start: Int?
     /// Of the program.
     package var version = "unknown"
     /// For the names of new objects, and of what the self-test writes to Redis.

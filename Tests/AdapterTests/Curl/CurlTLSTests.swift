@@ -38,6 +38,23 @@ struct CurlTLSTests {
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }
 
+    /// `openssl s_server -www` says of each session whether it is new.
+    @Test @LoopActor func `connections of all handles resume the session of the first`() async throws {
+        let server = try await onThread { try TLSServer(name: "IP:127.0.0.1") }
+        var options = LoopCurlTransport.Options()
+        options.certificateAuthorities = server.certificate
+        let transport = LoopCurlTransport(options: options)
+        let request = UpstreamRequest(method: "GET", url: server.url)
+        let first = try await transport.send(request, timeout: .seconds(10))
+        #expect(String(decoding: first.body, as: UTF8.self).contains("New, TLSv1"))
+        let others = (1...3).map { _ in
+            LoopActor.spawn { (try? await transport.send(request, timeout: .seconds(10)))?.body ?? [] }
+        }
+        for other in others {
+            #expect(String(decoding: await other.value, as: UTF8.self).contains("Reused, TLSv1"))
+        }
+    }
+
     @Test @LoopActor func `tells when a certificate ends, if it is to`() async throws {
         let server = try await onThread { try TLSServer(name: "IP:127.0.0.1", days: 40) }
         var options = LoopCurlTransport.Options()

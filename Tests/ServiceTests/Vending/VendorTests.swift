@@ -3,7 +3,6 @@ import CloakroomCrypto
 import CloakroomHTTP
 import CloakroomLoop
 import CloakroomTestSupport
-import Foundation
 import Synchronization
 import Testing
 
@@ -446,15 +445,5 @@ struct VendorTests {
             "photos%2Fphotos%2Fu_1%2F%2A",
         ] { #expect(form.contains(part)) }
         #expect(!form.contains("%24%7Buser%7D"))
-    }
-}
-
-extension Vendor {
-    @LoopActor func credentials(
-        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
-        permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
-    ) async -> Result<VendedSession, STSError> {
-        await credentials(
-            Vend(for: subject, grant, revokedBefore: revokedBefore, deadline: .now + .seconds(15), permit: permit))
     }
 }
