@@ -32,6 +32,8 @@ _LEEWAY = 30    # seconds, tokens.leewaySeconds
 # Chromium's own lines for responses and losses that a check provokes.
 _PROVOKED = re.compile(r" - Failed to load resource: (the server responded with a status of (400|401|403|429) |"
                        r"net::ERR_(INTERNET_DISCONNECTED|UPLOAD_FILE_CHANGED|FILE_NOT_FOUND))")
+# The same for a file that is shorter for a moment, while another program writes it anew and Chromium reads it.
+_CUT_SHORT = re.compile(r" - Failed to load resource: net::ERR_FAILED$")
 
 _SIGN = """
 const [cases, done] = arguments;
@@ -301,6 +303,13 @@ class Page:
     def text(self, place="body"):
         return self.find(place).text
 
+    def expect_quiet_console(self, *provoked):
+        """Since the last call, but for Chromium's lines for what is provoked."""
+        entries = [each for each in self.browser.get_log("browser") if each["level"] in ("SEVERE", "WARNING")]
+        strange = [each["message"] for each in entries
+                   if not any(pattern.search(each["message"]) for pattern in (_PROVOKED, *provoked))]
+        assert not strange, strange
+
     def becomes(self, condition, seconds=20):
         WebDriverWait(self.browser, seconds, poll_frequency=0.05).until(lambda _: condition())
 
@@ -552,6 +561,7 @@ def reload(page):
 
 
 def changed_files(page):
+    page.expect_quiet_console()
     page.open(_RECORD).sign_in("u_large")
     before = page.tiles()
     whole, parts, gone = (page.files / name for name in ("whole.mp4", "parts.mp4", "gone.mp4"))
@@ -571,6 +581,7 @@ def changed_files(page):
     page.says("Failed: the file has changed or is gone", "#uploads")
     page.becomes(lambda: page.run("return window.givenUp") == 1)
     page.find("#pause-all").click()
+    page.expect_quiet_console(_CUT_SHORT)
     yield "a file that changes while it is sent fails, whole and in parts, and S3 keeps no parts of it"
     page.network(upload=100_000)
     page.choose(gone)
@@ -754,9 +765,7 @@ def apart(page):
 
 
 def console(page):
-    entries = [each for each in page.browser.get_log("browser") if each["level"] in ("SEVERE", "WARNING")]
-    strange = [each["message"] for each in entries if not _PROVOKED.search(each["message"])]
-    assert not strange, strange
+    page.expect_quiet_console()
     yield "the console has nothing but Chromium's lines for failures that were provoked"
 
 
