@@ -40,6 +40,22 @@ struct LocalRateLimiter {
         return decision
     }
 
+    /// Gives back what ``count(_:_:user:by:now:)`` let in. Windows that have ended since are left alone.
+    mutating func refund(
+        _ refund: RateLimitRefund, of cost: RateLimitCost, _ device: String, user: String? = nil,
+        now: UInt64 = Monotonic.now
+    ) {
+        for ids in [IDs(cost.name, device, isOfUser: false), IDs(cost.name, user ?? device, isOfUser: true)] {
+            if refund == .all { lower(ids.requests, by: 1, now) }
+            if let quantity = ids.quantity { lower(quantity, by: cost.quantity, now) }
+        }
+    }
+
+    private mutating func lower(_ id: ID, by amount: Int, _ now: UInt64) {
+        guard let window = windows[id], window.end > now else { return }
+        windows[id]?.used = max(0, window.used - amount)
+    }
+
     /// The windows of a device, or of a user.
     private struct IDs {
         let requests: ID

@@ -15,7 +15,7 @@ package struct RateLimitDecision: Sendable, Equatable {
 
     /// What is left of one window.
     package struct Window: Sendable, Equatable {
-        package let remaining: Int
+        package fileprivate(set) var remaining: Int
         /// Until it ends.
         let left: Milliseconds
     }
@@ -27,9 +27,9 @@ package struct RateLimitDecision: Sendable, Equatable {
     package let refusesUser: Bool
     /// The device's.
     package let requests: Window
-    package let quantity: Window?
+    package private(set) var quantity: Window?
     package let userRequests: Window
-    package let userQuantity: Window?
+    package private(set) var userQuantity: Window?
     /// Until the same may be requested again.
     let wait: Milliseconds
     /// The most keys or bytes that a window ever lets in, where more are requested: waiting would not help.
@@ -72,6 +72,17 @@ extension RateLimitDecision {
         wait = refusing?.left ?? .zero
         let most = terms.quantity.map { min($0.quota, $0.userQuota) }
         maximum = most.flatMap { $0 < cost.quantity ? $0 : nil }
+    }
+}
+
+extension RateLimitDecision {
+    /// What is left where the keys or bytes of a request that was let in are given back.
+    func refundingQuantity(of cost: RateLimitCost) -> RateLimitDecision {
+        guard isAllowed else { return self }
+        var decision = self
+        decision.quantity?.remaining += cost.quantity
+        decision.userQuantity?.remaining += cost.quantity
+        return decision
     }
 }
 

@@ -1,5 +1,12 @@
 import CloakroomRedis
 
+/// What of a counted request is given back.
+enum RateLimitRefund {
+    case all
+    /// Its keys or bytes. The request stays counted: a flood of requests that come to nothing is one all the same.
+    case quantity
+}
+
 /// What is sent to Redis for one subject's requests of one kind; kept, for a client mostly sends more.
 final class RateLimitRequest: Sendable {
     /// Whose requests are counted together, and whose record is read with the count.

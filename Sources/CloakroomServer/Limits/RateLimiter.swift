@@ -46,10 +46,19 @@ package final class RateLimiter {
         }
     }
 
-    /// Gives back what ``count(_:for:by:_:)`` has counted in Redis, where nothing came of it.
-    func refund(_ cost: RateLimitCost, for subject: Subject, _ decision: RateLimitDecision, by terms: RateLimitPolicy) {
-        guard decision.verdict == .allowed else { return }
-        refund(.all, of: request(cost, subject, expecting: terms, readsRecord: false), by: terms)
+    /// Gives back what was counted of a request that was let in, where nothing came of it.
+    ///
+    /// - Parameter decision: the one that let it in; any other is ignored.
+    func refund(
+        _ refund: RateLimitRefund = .all, of cost: RateLimitCost, for subject: Subject, _ decision: RateLimitDecision,
+        by terms: RateLimitPolicy
+    ) {
+        guard refund == .all || cost.quantity > 0 && terms.quantity != nil else { return }
+        switch decision.verdict {
+        case .allowed: sendToRedis(RedisRequest(calls(cost, subject, terms, refunding: refund))) { _ in }
+        case .open: local.refund(refund, of: cost, Self.localDevice(of: subject), user: subject.owner)
+        case .refused, .openRefused, .closed: break
+        }
     }
 
     private func decision(_ request: RateLimitRequest, _ count: Result<RateLimitCount, RedisError>) -> RateLimitDecision
@@ -105,7 +114,7 @@ package final class RateLimiter {
         _ completion: @escaping @LoopActor () -> Void = {}
     ) {
         guard !parts.isEmpty else { return completion() }
-        let calls = calls(request.cost, request.subject, terms, of: parts, sign: -1)
+        let calls = calls(request.cost, request.subject, terms, of: parts, refunding: .all)
         sendToRedis(RedisRequest(calls)) { _ in completion() }
     }
 
@@ -122,8 +131,11 @@ package final class RateLimiter {
         onRedisFailure?(error)
         guard terms.requests.whenRedisIsAway == .open else { return .closed }
         let subject = request.subject
-        return local.count(
-            request.cost, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
+        return local.count(request.cost, Self.localDevice(of: subject), user: subject.owner, by: terms)
+    }
+
+    private static func localDevice(of subject: Subject) -> String {
+        subject.provenDevice ?? subject.owner + subject.device
     }
 
     /// A client with one request mostly sends more, and mostly for as much.
@@ -138,24 +150,26 @@ package final class RateLimiter {
     }
 
     /// One call for the windows of device and user, which have one hash tag; one each for a device that its issuer proves.
+    ///
+    /// - Parameter refund: `nil` to count.
     private func calls(
         _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, of parts: RateLimitLevels = .all,
-        sign: Int = 1
+        refunding refund: RateLimitRefund? = nil
     ) -> [RedisScript.Call] {
         guard let device = subject.provenDevice else {
-            var call = Windows(cost, terms, keyPrefix, sign)
+            var call = Windows(cost, terms, keyPrefix, refund)
             call.add("{\(subject.owner)}:\(subject.device)", terms.requests.quota, terms.quantity?.quota)
             call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
             return [Self.script.call(keys: call.keys, arguments: call.arguments)]
         }
         var calls: [RedisScript.Call] = []
         if parts.contains(.device) {
-            var call = Windows(cost, terms, keyPrefix, sign)
+            var call = Windows(cost, terms, keyPrefix, refund)
             call.add("{\(device)}", terms.requests.quota, terms.quantity?.quota)
             calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
         }
         if parts.contains(.user) {
-            var call = Windows(cost, terms, keyPrefix, sign)
+            var call = Windows(cost, terms, keyPrefix, refund)
             call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
             calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
         }
@@ -169,19 +183,22 @@ package final class RateLimiter {
         private let cost: RateLimitCost
         private let terms: RateLimitPolicy
         private let prefix: String
-        private let sign: Int
+        private let refund: RateLimitRefund?
 
-        init(_ cost: RateLimitCost, _ terms: RateLimitPolicy, _ keyPrefix: String, _ sign: Int) {
+        init(_ cost: RateLimitCost, _ terms: RateLimitPolicy, _ keyPrefix: String, _ refund: RateLimitRefund?) {
             self.cost = cost
             self.terms = terms
             prefix = "\(keyPrefix)limit:"
-            self.sign = sign
+            self.refund = refund
         }
 
         /// - Parameter party: whose windows, with a hash tag.
         mutating func add(_ party: String, _ quota: Int, _ quantityQuota: Int?) {
-            keys.append("\(prefix)\(cost.name.rawValue):\(party)")
-            arguments += [String(sign), String(quota), String(terms.requests.window.milliseconds)]
+            let sign = refund == nil ? 1 : -1
+            if refund != .quantity {
+                keys.append("\(prefix)\(cost.name.rawValue):\(party)")
+                arguments += [String(sign), String(quota), String(terms.requests.window.milliseconds)]
+            }
             guard let name = cost.name.quantity, let quantity = terms.quantity, let quantityQuota else { return }
             keys.append("\(prefix)\(name.rawValue):\(party)")
             arguments += [String(sign * cost.quantity), String(quantityQuota), String(quantity.window.milliseconds)]

@@ -98,14 +98,14 @@ extension CloakroomService {
     }
 
     /// - Parameters:
-    ///   - bytes: what a request that can be read is charged for, besides itself.
+    ///   - bytes: what a request that can be read is charged for, besides itself, unless it ends in an error.
     ///   - work: for those who may store something.
     func uploading<Asked: Sendable>(
         _ asked: Result<Asked, UploadRules.Refusal>, bytes: (Asked) -> Int,
         _ work: @escaping @LoopActor @Sendable (Asked, Subject, Entitlement) async throws(AWSError) -> RequestOutcome
     ) -> RequestPlan {
         let cost = RateLimitCost.upload(bytes: (try? asked.get()).map(bytes) ?? 0)
-        return RequestPlan(cost: cost) { [self] subject, entitlement in
+        return RequestPlan(cost: cost, refundsQuantity: true) { [self] subject, entitlement in
             if let refusal = entitlement.refusal(of: .upload) { return .answered(refused(refusal)) }
             switch asked {
             case .failure(let refusal): return .answered(RouteResponse(refusal))

@@ -42,7 +42,7 @@ final class LimitPermit {
     /// Counts it no more, where nothing came of what it was for.
     func giveBack() {
         guard let limited else { return }
-        limiter.refund(cost, for: subject, limited.decision, by: terms)
+        limiter.refund(of: cost, for: subject, limited.decision, by: terms)
     }
 
     /// What a response tells of it where it was granted.

@@ -26,6 +26,8 @@ struct RequestPlan {
     let cost: RateLimitCost
     /// Whether a new identity token would help where this one is older than a revocation.
     var isSignIn = false
+    /// Whether the keys or bytes count no more where it ends in an error: nothing has begun then, and nothing was handed out.
+    var refundsQuantity = false
     let work: Work
 }
 
@@ -55,6 +57,8 @@ final class RequestPipeline {
     private var waits = RequestWaits()
     /// `nil` for a request that is not traced.
     private let trace: RequestTrace?
+    /// What is given back where the request ends in an error; `nil` where all of it stays counted.
+    private var refundable: RateLimitCost?
     private let service: CloakroomService
     private let respond: CloakroomService.Responder
 
@@ -92,6 +96,7 @@ final class RequestPipeline {
     /// May the subject do it, and once more? Then the work; the response tells what is left.
     private func count(_ plan: RequestPlan, for subject: Subject) {
         let begin = Monotonic.now
+        if plan.refundsQuantity { refundable = plan.cost }
         service.admissions.admit(plan.cost, subject) { [self] admission in
             waits.redis += waited(for: .redis, since: begin)
             let counted = Counted(subject: subject, admission: admission)
@@ -173,9 +178,18 @@ final class RequestPipeline {
         let admission = counted.admission
         let limited = answer.limited
         if let limited { waits.counted(limited.nanoseconds) }
-        answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? admission.decision)
+        let decision = answer.fault == nil ? admission.decision : refunded(counted)
+        answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? decision)
         answer.user = counted.subject.userID.text
         finish(answer)
+    }
+
+    /// Nothing waits for the refund: what the device requests next is counted after it.
+    @inline(never) private func refunded(_ counted: Counted) -> RateLimitDecision {
+        let (decision, terms) = (counted.admission.decision, counted.admission.terms)
+        guard let refundable else { return decision }
+        service.dependencies.limiter.refund(.quantity, of: refundable, for: counted.subject, decision, by: terms)
+        return decision.refundingQuantity(of: refundable)
     }
 
     private func finish(_ answer: consuming RouteResponse) {

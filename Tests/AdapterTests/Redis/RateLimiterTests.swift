@@ -206,6 +206,25 @@ struct RateLimiterTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    @LoopActor func `gives back the keys of a request alone, to the user and to the device`(isProven: Bool) async throws
+    {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let subject = try subject("u_1", device: "phone", isProven: isProven)
+        let (cost, terms) = (RateLimitCost.renewal(keys: 100), RateLimitPolicy(.renew, Self.limits))
+        try await withRedis(server.path) { redis in
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
+            for left in [2, 1, 0] {
+                let decision = await limiter.count(cost, for: subject, by: terms)
+                #expect(decision.verdict == .allowed && decision.requests.remaining == left)
+                #expect(decision.quantity?.remaining == 50 && decision.userQuantity?.remaining == 500)
+                limiter.refund(.quantity, of: cost, for: subject, decision, by: terms)
+            }
+            #expect(await limiter.count(cost, for: subject, by: terms).refusing == .renew)
+        }
+    }
+
     @Test @LoopActor func `begins a new window when one is over`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }

@@ -48,6 +48,29 @@ struct LocalRateLimiterTests {
         #expect(later.refusing == .renew && later.wait == .milliseconds(9_000))
     }
 
+    @Test func `gives back all of a request or its keys alone, and leaves windows alone that have ended`() {
+        var windows = LocalRateLimiter(capacity: 10)
+        let terms = RateLimitPolicy(.renew, Self.limits(4))
+        let cost = RateLimitCost.renewal(keys: 6)
+        func left(at time: UInt64) -> [Int?] {
+            // Counts no keys: the windows stay as they are but for one request.
+            let decision = windows.count(.renewal(keys: 0), "a", user: "u", by: terms, now: time * Self.second)
+            return [
+                decision.requests.remaining, decision.quantity?.remaining, decision.userRequests.remaining,
+                decision.userQuantity?.remaining,
+            ]
+        }
+        _ = windows.count(cost, "a", user: "u", by: terms, now: 0)
+        windows.refund(.quantity, of: cost, "a", user: "u", now: 0)
+        #expect(left(at: 0) == [2, 10, 14, 40])
+        _ = windows.count(cost, "a", user: "u", by: terms, now: 0)
+        windows.refund(.all, of: cost, "a", user: "u", now: 0)
+        #expect(left(at: 0) == [1, 10, 13, 40])
+        // Those of the requests have ended.
+        windows.refund(.all, of: cost, "a", user: "u", now: 10 * Self.second)
+        #expect(left(at: 11) == [3, 10, 15, 40])
+    }
+
     @Test func `never lets in what is larger than a window`() {
         var windows = LocalRateLimiter(capacity: 10)
         let terms = RateLimitPolicy(.upload, Self.limits(4, keys: 1000))

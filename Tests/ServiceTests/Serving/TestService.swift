@@ -10,7 +10,7 @@ import Testing
 
 @testable import CloakroomServer
 
-/// The whole service with a transport of the test's own, and no Redis.
+/// The whole service with a transport of the test's own, and no Redis unless the test gives one.
 @LoopActor
 final class TestService {
     let service: CloakroomService
@@ -35,7 +35,7 @@ final class TestService {
     ///   - collector: of spans.
     init(
         _ more: String = TestService.open, vending: String = "", file: (text: String, files: [String: String])? = nil,
-        audit: String? = nil,
+        audit: String? = nil, redis: any RedisClient = UnreachableRedis(),
         probes: [(name: String, probe: Readiness.Probe)]? = nil, collector: ScriptedTransport? = nil,
         transport script: @escaping ScriptedTransport.Script = { .assumed(for: $0) }
     ) throws {
@@ -50,7 +50,7 @@ final class TestService {
         var dependencies = ServiceDependencies(
             transport: transport,
             credentials: WorkerCredentials(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            issuers: transport, redis: UnreachableRedis(),
+            issuers: transport, redis: redis,
             log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
             worker: "w", process: 1)
         dependencies.runtime = RuntimeDependencies(

@@ -226,6 +226,77 @@ struct UploadResponseTests {
         #expect(try await service.logLines().contains("\"reason\":\"\(code)\""))
     }
 
+    @Test(arguments: ["SlowDown", "AccessDenied", "InternalError", ""])
+    @LoopActor func `an upload that S3 does not begin counts as a request, and no bytes`(code: String) async throws {
+        let service = try TestService(Self.settings) { _ throws(TransportError) in
+            guard !code.isEmpty else { throw .timeout }
+            return .error(code == "AccessDenied" ? 403 : 503, code)
+        }
+        // Three of them would be more than a window takes.
+        for number in 1...4 {
+            let answer = await service.ask(
+                "POST", "/v2/uploads", token: try service.token(), fields: Self.json, body: Self.begin)
+            #expect(status(answer) == (code == "AccessDenied" ? "500" : "503"), "\(answer)")
+            #expect(
+                answer.contains("\"upload\";r=\(100 - number);t=3600, \"uploadBytes\";r=20000000;t=3600"), "\(answer)")
+            #expect(answer.contains("\"uploadBytesUser\";r=80000000;t=3600"), "\(answer)")
+        }
+    }
+
+    @Test @LoopActor func `what the audit does not keep counts no bytes`() async throws {
+        let service = try TestService(Self.settings, audit: "/dev/full")
+        for number in 1...3 {
+            let answer = await service.ask(
+                "GET", "/v2/attachments/presigned?contentType=image%2Fjpeg&contentLength=9000000",
+                token: try service.token())
+            #expect(status(answer) == "503", "\(answer)")
+            #expect(
+                answer.contains("\"upload\";r=\(100 - number);t=3600, \"uploadBytes\";r=20000000;t=3600"), "\(answer)")
+        }
+    }
+
+    /// Redis' response to a count of both windows, of the device and of the user.
+    private static let counted = "*8\r\n" + String(repeating: ":0\r\n:3600000\r\n", count: 4)
+
+    /// - Parameter change: of the user's record.
+    private static func record(_ change: [UserRecord.Field: String]) -> String {
+        .redisArray(UserRecord.requestFields.map { $0 == .updated ? "1800000000" : change[$0] })
+    }
+
+    @Test(
+        arguments: [
+            ([.storageUsed: "10", .storageLimit: "10"], "storage_quota_exceeded"), ([.disabled: "1"], "user_disabled"),
+        ] as [([UserRecord.Field: String], String)])
+    @LoopActor func `an upload that the user's record refuses gives its bytes back to Redis, and nothing else`(
+        change: [UserRecord.Field: String], code: String
+    ) async throws {
+        let redis = FakeRedis([Self.counted + Self.record(change), "*4\r\n:0\r\n:0\r\n:0\r\n:0\r\n"])
+        let service = try TestService(Self.settings, redis: redis)
+        let answer = await service.ask(
+            "POST", "/v2/uploads", token: try service.token(), fields: Self.json, body: Self.begin)
+        #expect(status(answer) == "403" && answer.contains(code), "\(answer)")
+        #expect(answer.contains("\"upload\";r=99;t=3600, \"uploadBytes\";r=20000000;t=3600"), "\(answer)")
+        try #require(redis.requests.count == 2)
+        let refund = redis.requests[1]
+        #expect(refund[0] == "EVALSHA" && refund[2] == "2", "\(refund)")
+        #expect(refund[3...4].allSatisfy { $0.contains("limit:uploadBytes:{") }, "\(refund)")
+        #expect(refund[5...] == ["-8388611", "20000000", "3600000", "-8388611", "80000000", "3600000"])
+    }
+
+    @Test @LoopActor func `an upload that begins, or that no window admits, takes one request to Redis`() async throws {
+        let full = "*8\r\n" + String(repeating: ":19999999\r\n:3600000\r\n", count: 4)
+        for (count, expected) in [(Self.counted, "200"), (full, "429")] {
+            let redis = FakeRedis([count + Self.record([:])])
+            let service = try TestService(Self.settings, redis: redis) { _ in
+                .text(200, "<InitiateMultipartUploadResult><UploadId>S3ID</UploadId></InitiateMultipartUploadResult>")
+            }
+            let answer = await service.ask(
+                "POST", "/v2/uploads", token: try service.token(), fields: Self.json, body: Self.begin)
+            #expect(status(answer) == expected, "\(answer)")
+            #expect(redis.requests.map { $0[0] } == ["EVALSHA"])
+        }
+    }
+
     @Test @LoopActor func `asks S3 for nothing that the device may not announce`() async throws {
         let service = try service()
         let large = #"{"contentType":"video/mp4","contentLength":20000001}"#
