@@ -38,6 +38,19 @@ package struct AttemptCounts: Sendable, Equatable {
         left.attempts += right.attempts
         left.throttles += right.throttles
     }
+
+    /// Whether the service may have carried out what it said nothing of: an attempt before the one whose result came, or one
+    /// that had no response, or one that says nothing, as 500 does. What is throttled is not carried out.
+    ///
+    /// - Parameter error: `nil` where the last attempt had a result.
+    package func mayHaveActed(before error: AWSError?) -> Bool {
+        let others = attempts - throttles
+        switch error?.kind {
+        case .throttled, .transient, .cancelled: return others > 0
+        // Of the last attempt it is known.
+        case nil, .refused, .staleCredentials, .skewedClock, .noCredentials: return others > 1
+        }
+    }
 }
 
 /// A client's clock, randomness and tasks, which tests replace.

@@ -87,6 +87,16 @@ extension S3Client {
         timeout: Duration? = nil, deadline: ContinuousClock.Instant
     ) async throws(AWSError) -> MultipartCompletion {
         var counts = AttemptCounts()
+        return try await completeMultipartUpload(
+            object, uploadID: uploadID, parts: parts, condition: condition, timeout: timeout, deadline: deadline,
+            counts: &counts)
+    }
+
+    /// The same, for a caller that has to know what may have been carried out: ``AttemptCounts/mayHaveActed(before:)``.
+    package func completeMultipartUpload(
+        _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], condition: PutCondition = .ifNoneMatch,
+        timeout: Duration? = nil, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> MultipartCompletion {
         var condition = condition
         while true {
             if !isSupportedOnCompletion(condition) { condition = .none }

@@ -85,17 +85,15 @@ extension CloakroomService {
                 return .answered(RouteResponse(.malformedBody))
             }
             var permit: LimitPermit?
-            var isCompleted = false
-            // What S3 does not make an object of counts no bytes.
-            defer { if !isCompleted { permit?.giveBack() } }
-            let outcome = try await uploads.complete(ticket, asked.parts) { bytes in
-                let late = self.permit(.upload(bytes: bytes), subject, entitlement)
-                permit = late
-                return await late.isGranted()
-            }
+            let outcome = try await uploads.complete(
+                ticket, asked.parts,
+                admit: { bytes in
+                    let late = self.permit(.upload(bytes: bytes), subject, entitlement)
+                    permit = late
+                    return await late.isGranted()
+                }, giveBack: { permit?.giveBack() })
             switch outcome {
             case .completed(let body):
-                isCompleted = true
                 var answer = RouteResponse.json(body.encoded)
                 answer.event = .uploadCompleted(objectKey: body.key)
                 return .answered(answer)

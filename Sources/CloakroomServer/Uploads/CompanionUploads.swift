@@ -116,10 +116,13 @@ final class CompanionUploads {
     ///
     /// A client that repeats the request, because the response was lost, is told that it is complete.
     ///
-    /// - Parameter admit: told how many bytes it is more than were counted when it began.
+    /// - Parameters:
+    ///   - admit: told how many bytes it is more than were counted when it began.
+    ///   - giveBack: called where this request surely made no object of what was admitted. Not where that is unknown, as
+    ///     after a time-out: a repeat finds the object and counts nothing.
     func complete(
         _ ticket: CompanionTicket, _ named: [CompanionCompletionRequest.Part],
-        admit: @LoopActor (Int) async -> Bool
+        admit: @LoopActor (Int) async -> Bool, giveBack: @LoopActor () -> Void
     ) async throws(AWSError) -> Outcome {
         let asset = try names.named(ticket.objectKey)
         guard let stored = try await stored(ticket) else { return try await completedBefore(asset, named) }
@@ -135,12 +138,28 @@ final class CompanionUploads {
             return .incomplete(error)
         }
         if count > rules.assumedBytes, await !admit(count - rules.assumedBytes) { return .notAdmitted }
-        switch try await s3.completeMultipartUpload(
-            asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline)
-        {
+        var counts = AttemptCounts()
+        let completion: MultipartCompletion
+        do throws(AWSError) {
+            completion = try await s3.completeMultipartUpload(
+                asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline, counts: &counts)
+        } catch {
+            if !counts.mayHaveActed(before: error) { giveBack() }
+            throw error
+        }
+        switch completion {
         case .completed: return .completed(body(asset))
-        case .objectExists, .noSuchUpload: return try await completedBefore(asset, named)
-        case .partsRefused: return .incomplete(.refused)
+        case .objectExists, .noSuchUpload:
+            // Its parts were there a moment ago: another request made the object, and has counted it, or gave it up; or this
+            // one did, by an attempt without a response.
+            let mayBeOurs = counts.mayHaveActed(before: nil)
+            if !mayBeOurs { giveBack() }
+            let outcome = try await completedBefore(asset, named)
+            if mayBeOurs, outcome != .completed(body(asset)) { giveBack() }
+            return outcome
+        case .partsRefused:
+            giveBack()
+            return .incomplete(.refused)
         }
     }
 

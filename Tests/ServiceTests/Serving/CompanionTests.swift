@@ -2,6 +2,7 @@ import CloakroomHTTP
 import CloakroomLoop
 import CloakroomTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloakroomServer
@@ -20,8 +21,11 @@ struct CompanionTests {
     private static let uploads = "/companion/s3/multipart"
 
     /// S3 with two parts of an upload; what it says otherwise is by `METHOD query`.
+    ///
+    /// - Parameter before: what comes before those; `nil` for nothing.
     @LoopActor private func service(
-        _ answers: [String: UpstreamResponse] = [:], settings: String = CompanionTests.settings
+        _ answers: [String: UpstreamResponse] = [:], settings: String = CompanionTests.settings,
+        before: @escaping @Sendable (String) throws(TransportError) -> UpstreamResponse? = { _ in nil }
     ) throws -> TestService {
         var all: [String: UpstreamResponse] = [
             "POST uploads": .text(
@@ -36,10 +40,11 @@ struct CompanionTests {
         ]
         all.merge(answers) { $1 }
         let script = all
-        return try TestService(settings) { request in
+        return try TestService(settings) { request throws(TransportError) in
             if request.url.contains("sts.") { return .assumed(for: request) }
             let query = request.target.split(separator: "?").dropFirst().first ?? ""
             let name = "\(request.method) \(query.prefix { $0 != "=" })".trimmingCharacters(in: .whitespaces)
+            if let answer = try before(name) { return answer }
             return script[name] ?? .error(400, "NotScripted")
         }
     }
@@ -209,6 +214,68 @@ struct CompanionTests {
             try status(answer) == "400"
                 && body(answer)["message"] as? String == "At most 1000 bytes can be uploaded at once")
         #expect(!service.transport.requests.contains { $0.method == "POST" && $0.target.contains("uploadId") })
+    }
+
+    @LoopActor private func complete(_ service: TestService, _ upload: String) async throws -> String {
+        await service.ask(
+            "POST", "\(upload)/complete?key=\(Self.key)", token: try service.token(), fields: Self.json,
+            body: #"{"parts":[{"PartNumber":1,"ETag":"a"},{"PartNumber":2,"ETag":"b"}]}"#)
+    }
+
+    /// What the next request is told.
+    @LoopActor private func bytesLeft(_ service: TestService, _ upload: String) async throws -> Int? {
+        let answer = await service.ask("GET", "\(upload)/1?key=\(Self.key)", token: try service.token())
+        return answer.firstMatch(of: /"uploadBytes";r=([0-9]+);/).flatMap { Int($0.1) }
+    }
+
+    @Test @LoopActor func `a completion counts its bytes unless it surely made nothing, or another one made it`()
+        async throws
+    {
+        let made = UpstreamResponse.text(
+            200, "<CompleteMultipartUploadResult><ETag>\"e-2\"</ETag></CompleteMultipartUploadResult>")
+        let (gone, denied) = (UpstreamResponse.error(404, "NoSuchUpload"), UpstreamResponse.error(403, "AccessDenied"))
+        let there = UpstreamResponse(status: 200, fields: ["ETag": "\"e-2\"", "Content-Length": "8388611"])
+        let none = UpstreamResponse(status: 404)
+        let (counted, givenBack) = (100_000_000 - 8_388_611, 100_000_000 - 100)
+        // No response in time is `nil`.
+        for (attempts, head, expected, left) in [
+            ([made], there, "200", counted), ([nil], none, "503", counted),
+            ([.error(500, "InternalError")], none, "503", counted), ([nil, denied], none, "500", counted),
+            ([denied], none, "500", givenBack), ([.error(503, "SlowDown")], none, "503", givenBack),
+            ([.error(400, "InvalidPart")], none, "409", givenBack), ([nil, gone], there, "200", counted),
+            ([gone], there, "200", givenBack), ([gone], none, "404", givenBack), ([nil, gone], none, "404", givenBack),
+        ] as [([UpstreamResponse?], UpstreamResponse, String, Int)] {
+            let number = Mutex(0)
+            let service = try service(["HEAD": head]) { name throws(TransportError) in
+                guard name == "POST uploadId" else { return nil }
+                let attempt = number.withLock { number in
+                    number += 1
+                    return number - 1
+                }
+                guard let answer = attempts[min(attempt, attempts.count - 1)] else { throw .timeout }
+                return answer
+            }
+            let upload = try await begun(service)
+            let answer = try await complete(service, upload)
+            #expect(status(answer) == expected, "\(attempts): \(answer)")
+            #expect(try await bytesLeft(service, upload) == left, "\(attempts)")
+        }
+    }
+
+    @Test @LoopActor func `the repeat of a completion without a response counts nothing more`() async throws {
+        let isMade = Mutex(false)
+        let there = UpstreamResponse(status: 200, fields: ["ETag": "\"e-2\"", "Content-Length": "8388611"])
+        let service = try service(["HEAD": there]) { name throws(TransportError) in
+            if name == "GET max-parts", isMade.withLock({ $0 }) { return .error(404, "NoSuchUpload") }
+            guard name == "POST uploadId" else { return nil }
+            isMade.withLock { $0 = true }
+            throw .timeout
+        }
+        let upload = try await begun(service)
+        for expected in ["503", "200", "200"] {
+            #expect(status(try await complete(service, upload)) == expected)
+            #expect(try await bytesLeft(service, upload) == 100_000_000 - 8_388_611)
+        }
     }
 
     @Test @LoopActor func `each upload counts as one of the assumed length`() async throws {
