@@ -13,6 +13,8 @@ package actor STSClient {
     private let upstream: AWSServiceClient
     /// This second's.
     private var cachedSigner: CachedFormSigner?
+    /// By how much STS's clock is ahead of ours, as the last session told; `nil` where it told nothing.
+    package private(set) var clockDifference: ClockDifference?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { isolation.unownedExecutor }
 
@@ -41,13 +43,17 @@ package actor STSClient {
     ) async throws(STSError) -> AssumedRole {
         var counts = AttemptCounts()
         var duration = Duration.zero
+        var sent = Date.distantPast
         do throws(AWSError) {
             if upstream.cachedCredentials == nil { _ = try await upstream.currentCredentials() }
             return try await upstream.call(
                 deadline: deadline, counts: &counts,
-                request: { signed(request, with: $0, for: &duration) },
+                request: {
+                    sent = upstream.runtime.wallClock()
+                    return signed(request, with: $0, for: &duration)
+                },
                 decode: { response throws(AWSError) in
-                    try role(from: response, for: duration, takesLonger: takesLonger)
+                    try role(from: response, for: duration, sent: sent, takesLonger: takesLonger)
                 })
         } catch {
             throw STSError(error)
@@ -64,15 +70,33 @@ package actor STSClient {
     }
 
     @inline(never) private func role(
-        from response: UpstreamResponse, for duration: Duration, takesLonger: Bool
+        from response: UpstreamResponse, for duration: Duration, sent: Date, takesLonger: Bool
     ) throws(AWSError) -> AssumedRole {
         guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
         let role = try AssumedRole(response, now: upstream.time)
         guard takesLonger || role.expiration <= latestEnd(of: duration, response) else {
             throw AWSError(.refused, status: 200, code: "ExpiresTooLate")
         }
+        clockDifference = difference(role.expiration, duration, response, sent: sent)
         return role
     }
+
+    /// A session ends so long after STS made it. But a service may give less time than was requested, and `Date` may be that of a
+    /// proxy: what only one of them says is no time of STS's.
+    private func difference(
+        _ expiration: Date, _ duration: Duration, _ response: UpstreamResponse, sent: Date
+    ) -> ClockDifference? {
+        let theirs = expiration.addingTimeInterval(-(duration / .seconds(1)))
+        if let date = response.fields["date"].flatMap({ Timestamp(http: $0)?.date }),
+            abs(date.timeIntervalSince(theirs)) > Self.dateTolerance
+        {
+            return nil
+        }
+        return ClockDifference(theirs: theirs, sent: sent, received: upstream.runtime.wallClock())
+    }
+
+    /// STS makes the session a moment before it responds; in seconds.
+    private static let dateTolerance = 5.0
 
     /// When credentials end at the latest that were given for so long just now: by STS's clock, which may be as far ahead of
     /// ours as a signature may be old, and five minutes later for what the clocks differ unseen.

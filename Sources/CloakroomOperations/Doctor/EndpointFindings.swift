@@ -82,9 +82,7 @@ package enum EndpointFindings {
     /// Theirs minus ours, in seconds; the header has whole ones, and lies somewhere in the exchange.
     static func skew(_ observation: EndpointObservation, _ response: UpstreamResponse) -> Double? {
         guard let theirs = response.fields["date"].flatMap({ Timestamp(http: $0) })?.date else { return nil }
-        if theirs > observation.received { return theirs.timeIntervalSince(observation.received) }
-        let latest = theirs.addingTimeInterval(1)
-        return latest < observation.sent ? latest.timeIntervalSince(observation.sent) : 0
+        return ClockDifference(theirs: theirs, sent: observation.sent, received: observation.received)?.certain
     }
 
     private static func clock(_ observation: EndpointObservation, _ skew: Double, _ leeway: Duration) -> Finding {
