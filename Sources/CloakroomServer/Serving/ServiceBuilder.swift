@@ -80,6 +80,7 @@ package struct ServiceBuilder {
         let vendor = Vendor(
             roles: upstreams.roles, settings: settings.vending, metrics: metrics,
             shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock)
+        Self.tellClock(of: vendor, log)
         let readiness =
             readiness ?? Readiness(localChecks: Self.localChecks(health, identity), probes: upstreams.probes)
         status = StatusBoard(
@@ -129,6 +130,19 @@ package struct ServiceBuilder {
         ]
         if identity.needsKeys { localChecks.append((name: "keys", fault: { identity.fault })) }
         return localChecks
+    }
+
+    /// In the doctor's words.
+    private static func tellClock(of vendor: Vendor, _ log: Log) {
+        vendor.onClockDifference = { seconds in
+            guard seconds != 0 else { return log.info("our clock is STS's again") }
+            log.warning(
+                "our clock is not STS's: let chrony or systemd-timesyncd keep the time",
+                ["seconds": .integer(abs(Int(seconds.rounded()))), "clock": .text(seconds > 0 ? "behind" : "ahead")])
+        }
+        vendor.onUnsteadyClock = {
+            log.error("our clock and STS's do not fit from one call to the next; nothing with a window was issued")
+        }
     }
 
     private static func sharedCache(

@@ -58,9 +58,11 @@ package struct Grant: Sendable, Hashable {
     var isForOneRequest: Bool { scope.policy.differsByRequest }
 
     /// When credentials of this end that STS lets end later: nothing is said to work that does not.
-    func end(of expiration: Date, issued: Date) -> Date {
+    ///
+    /// - Parameter windowStart: by AWS' clock, as the expiration.
+    func end(of expiration: Date, windowStart: Date) -> Date {
         guard let window = scope.policy.window else { return expiration }
-        return min(expiration, issued.addingTimeInterval(Double(window)))
+        return min(expiration, windowStart.addingTimeInterval(Double(window)))
     }
 
     /// How long a session is requested for; at least as long as STS takes.

@@ -11,7 +11,7 @@ import CloakroomWire
 package enum RequestPlaceholder: Sendable, Hashable {
     /// `${clientAddress}`: from where the request comes, as nginx says.
     case clientAddress
-    /// `${now+900s}`: so many seconds after the request.
+    /// `${now+900s}`: so many seconds after the request, by AWS' clock: see ``WindowClock``.
     case later(seconds: Int)
 
     /// AssumeRole's longest session. A window of less than a minute would be over before the credentials are used.
@@ -68,7 +68,7 @@ package struct RequestCircumstances: Sendable, Hashable {
     func value(of placeholder: RequestPlaceholder) -> String {
         switch placeholder {
         case .clientAddress: address
-        // Rounded down by the text: the window is never longer than it says.
+        // Rounded down by the text: from the given time on, the window is never longer than it says.
         case .later(let seconds): time.addingTimeInterval(Double(seconds)).wireText
         }
     }

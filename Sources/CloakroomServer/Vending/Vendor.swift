@@ -18,6 +18,12 @@ package final class Vendor {
     private let jitter: @Sendable () -> Double
     private let cache: CredentialCache?
     private let shared: SharedCredentialCache?
+    private var windowClock = WindowClock()
+
+    /// Called when AWS' clock is found to be ahead of ours by so many seconds, 0 where they agree again.
+    package var onClockDifference: (@LoopActor (Double) -> Void)?
+    /// Called when two sessions in a row told times that do not fit ours: windows cannot be made.
+    package var onUnsteadyClock: (@LoopActor () -> Void)?
 
     /// - Parameters:
     ///   - shared: consulted for what this process does not have; used only with the cache of the process.
@@ -63,7 +69,26 @@ package final class Vendor {
     package func credentials(_ vend: Vend) async -> Result<VendedSession, STSError> {
         if cache != nil, !vend.grant.isForOneRequest { return await fetched(vend) }
         metrics.lookedUp(.off)
+        if vend.grant.scope.policy.window != nil { return await assumedInWindow(vend) }
         return await assumed(vend)
+    }
+
+    /// What is returned where windows cannot be made.
+    static let unsteadyClock = STSError.unavailable(retryAfter: .seconds(1), code: "UnsteadyClock")
+
+    /// For a policy whose window AWS ends by its own clock. Where STS tells another time than the window was made by, nothing
+    /// is handed out and one more session is requested, by that time.
+    @inline(never) private func assumedInWindow(_ vend: Vend) async -> CredentialCache.Result {
+        let sts = client(for: vend.subject).sts
+        for _ in 0..<2 {
+            let used = windowClock.difference
+            let result = await assumed(vend, by: used)
+            guard case .success = result, let told = await sts.clockDifference else { return result }
+            if let seconds = windowClock.note(told) { onClockDifference?(seconds) }
+            guard told.differs(from: used, by: WindowClock.tolerance) else { return result }
+        }
+        onUnsteadyClock?()
+        return .failure(Self.unsteadyClock)
     }
 
     @inline(never) private func fetched(_ vend: Vend) async -> CredentialCache.Result {
@@ -108,15 +133,20 @@ package final class Vendor {
         } ?? (.failure(.cancelled), .off)
     }
 
-    @inline(never) private func assumed(_ vend: Vend) async -> CredentialCache.Result {
+    /// - Parameter difference: of AWS' clock, for the window of a policy.
+    @inline(never) private func assumed(
+        _ vend: Vend, by difference: ClockDifference = .zero
+    ) async -> CredentialCache.Result {
         let client = client(for: vend.subject)
         if let refusal = client.refusal { return .failure(refusal) }
         guard await vend.permit() else { return .failure(Self.notPermitted) }
         let issued = now()
+        let windowStart = WindowClock.time(at: issued, by: difference)
         do throws(STSError) {
             let assumed = try await client.assume(
-                AssumeRole(vend.grant, for: vend.subject.userID, client.role, at: issued), deadline: vend.deadline)
-            return vended(assumed, client, vend, issued)
+                AssumeRole(vend.grant, for: vend.subject.userID, client.role, at: issued, windowStart: windowStart),
+                deadline: vend.deadline)
+            return vended(assumed, client, vend, issued, windowStart: windowStart)
         } catch {
             return failed(error, client)
         }
@@ -128,13 +158,13 @@ package final class Vendor {
     }
 
     @inline(never) private func vended(
-        _ assumed: AssumedRole, _ client: RoleClient, _ vend: Vend, _ issued: Date
+        _ assumed: AssumedRole, _ client: RoleClient, _ vend: Vend, _ issued: Date, windowStart: Date
     ) -> CredentialCache.Result {
         metrics.called(client.role, RoleCallLabel(nil))
         let grant = vend.grant
         return .success(
             VendedSession(
-                role: assumed.ending(by: grant.end(of: assumed.expiration, issued: issued)),
+                role: assumed.ending(by: grant.end(of: assumed.expiration, windowStart: windowStart)),
                 sessionName: SessionName.make(userID: vend.subject.userID.text, at: issued), issued: issued,
                 scope: grant.scope.name, scopeDigest: grant.scope.digest, jitter: jitter()))
     }
