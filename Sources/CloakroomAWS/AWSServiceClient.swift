@@ -124,9 +124,11 @@ final class AWSServiceClient {
 
     /// Signs a request that the caller sends, within the minutes for which AWS takes it; nothing is sent.
     ///
+    /// - Parameter offset: as for ``presign(_:for:offset:)``.
     /// - Throws: ``AWSError`` without credentials.
-    func signed(_ message: SigV4.Message) async throws(AWSError) -> UpstreamRequest {
-        signed(message, body: [], with: signing(with: try await currentCredentials()))
+    func signed(_ message: SigV4.Message, offset: Double) async throws(AWSError) -> UpstreamRequest {
+        let credentials = try await currentCredentials()
+        return signed(message, body: [], with: signing(with: credentials, at: Timestamp(time(offset: offset))))
     }
 
     /// Presigns URLs for clients; nothing is sent.
@@ -164,12 +166,16 @@ final class AWSServiceClient {
     /// - Throws: ``AWSError`` without credentials, and for those that have ended.
     func presigningContext(for seconds: Int, offset: Double = 0) async throws(AWSError) -> PresigningContext {
         let credentials = try await currentCredentials()
-        let time = clockOffset == 0 ? runtime.wallClock().addingTimeInterval(offset) : self.time
-        let signing = signing(with: credentials, at: Timestamp(time))
+        let signing = signing(with: credentials, at: Timestamp(time(offset: offset)))
         guard let end = credentials.expiration else { return PresigningContext(signing: signing, seconds: seconds) }
         let left = end.timeIntervalSince(signing.time.date).rounded(.down)
         guard left >= 1 else { throw AWSError(.noCredentials, code: "ExpiredCredentials") }
         return PresigningContext(signing: signing, seconds: left < Double(seconds) ? Int(left) : seconds)
+    }
+
+    /// AWS's time: by its own correction of our clock, else by the caller's offset.
+    private func time(offset: Double) -> Date {
+        clockOffset == 0 ? runtime.wallClock().addingTimeInterval(offset) : time
     }
 
     private func sendOnce<Value>(

@@ -11,21 +11,29 @@ import CloakroomJSON
 extension S3Client {
     /// Presigns the upload of one object by PUT.
     ///
+    /// - Parameter offset: what AWS's clock shows when ours shows 0, in seconds, where no response of AWS has shown it.
     /// - Returns: it ends with the credentials that signed it, if they end first.
-    package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(AWSError) -> PresignedUpload {
+    package func presignUpload(
+        _ object: ObjectAddress, terms: UploadTerms, offset: Double = 0
+    ) async throws(AWSError) -> PresignedUpload {
         let fields = terms.fields
         var message = unsignedPut(object, fields)
         // In the query S3 minds it as well, and no client has to know.
         if terms.createsOnly { message.query = "If-None-Match=*" }
-        let signed = try await upstream.presign([message], for: Int(terms.lifetime.components.seconds))
+        let signed = try await upstream.presign(
+            [message], for: Int(terms.lifetime.components.seconds), offset: offset)
         return PresignedUpload(url: signed.urls[0], fields: fields, expiration: signed.expiration)
     }
 
     /// Signs the fields of the upload of one object by PUT, for the caller to send within minutes.
     ///
-    /// - Parameter terms: their lifetime and ``UploadTerms/createsOnly`` say nothing here.
-    package func signUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(AWSError) -> UpstreamRequest {
-        try await upstream.signed(unsignedPut(object, terms.fields))
+    /// - Parameters:
+    ///   - terms: their lifetime and ``UploadTerms/createsOnly`` say nothing here.
+    ///   - offset: as for ``presignUpload(_:terms:offset:)``.
+    package func signUpload(
+        _ object: ObjectAddress, terms: UploadTerms, offset: Double = 0
+    ) async throws(AWSError) -> UpstreamRequest {
+        try await upstream.signed(unsignedPut(object, terms.fields), offset: offset)
     }
 
     /// Presigns the reading of one object by GET.

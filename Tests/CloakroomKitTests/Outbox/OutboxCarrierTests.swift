@@ -30,6 +30,16 @@ import Testing
         #expect(!photo.fields.contains { $0.name == "authorization" })
     }
 
+    @Test func `a URL for a photo is signed by the worker's time where the device's clock is ahead`() async throws {
+        let bench = try OutboxFixture(serverAhead: .seconds(-1800))
+        let carrier = FakeCarrier(bench.s3)
+        let outbox = try bench.outbox(carrier: carrier)
+        try await outbox.add(photo: try bench.photo("one"))
+        try await carrier.takes(1, of: outbox)
+        let photo = try #require(await carrier.started.first)
+        #expect(photo.url.query?.contains("X-Amz-Date=20261120T133000Z&") == true)
+    }
+
     @Test func `the end of a run leaves transfers to the carrier, and the next process hears of their ends`()
         async throws
     {

@@ -138,8 +138,11 @@ final class OutboxFixture: Sendable {
     let worker: OutboxWorker
     let fake: FakeRuntime
     let journal = InMemoryMultipartJournal()
+    private let serverAhead: Duration
 
-    init(sleeping: FakeRuntime.Sleeping = .advances) throws {
+    /// - Parameter serverAhead: what the worker's responses have shown of its clock.
+    init(sleeping: FakeRuntime.Sleeping = .advances, serverAhead: Duration = .zero) throws {
+        self.serverAhead = serverAhead
         folder = try TemporaryFolder()
         fake = FakeRuntime(sleeping: sleeping)
         network = FaultyNetwork(s3)
@@ -152,7 +155,8 @@ final class OutboxFixture: Sendable {
     func client() -> S3BackupClient {
         S3BackupClient(
             transport: network, endpoint: URL(string: "http://127.0.0.1:1"), journal: journal,
-            sizes: .init(budget: 64, singlePut: 20, part: 10, partsAtOnce: 2, firstRange: 16), runtime: fake.runtime
+            sizes: .init(budget: 64, singlePut: 20, part: 10, partsAtOnce: 2, firstRange: 16), runtime: fake.runtime,
+            serverOffset: { [serverAhead] in serverAhead }
         ) {
             .init(
                 bucket: FakeS3.bucket, region: "eu-west-1",

@@ -171,6 +171,26 @@ import Testing
         }
     }
 
+    @Test func `a photo that is sent at once is signed by the worker's time where the device's clock is ahead`()
+        async throws
+    {
+        let bench = try OutboxFixture(serverAhead: .seconds(-1800))
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        #expect(await outbox.run().sent == 1)
+        let upload = try #require(await bench.network.requests.first)
+        #expect(upload.fields.contains { $0.name == "x-amz-date" && $0.value == "20261120T133000Z" })
+    }
+
+    @Test func `a photo whose signature S3 calls not valid yet is looked for, and signed once more`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        let refusal = "<Error><Code>AccessDenied</Code><Message>Request is not valid yet</Message></Error>"
+        await bench.network.inject("PUT", .response(HTTPResponse(status: 403, body: Data(refusal.utf8))))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "PUT "])
+    }
+
     @Test func `an asset's result is delivered until it is acknowledged`() async throws {
         do {
             let outbox = try bench.outbox()
