@@ -141,13 +141,64 @@ const [done] = arguments;
     };
     met.add("x");
     const start = (size) => uploader.send(blob, { type: "image/png", size }, { signal: over.signal, held: () => held.push(size) });
-    const large = fails(start(2000));
+    const limited = fails(start(2000));
     await new Promise((resolve) => setTimeout(resolve, 100));
     const small = start(1000), larger = fails(start(3000));
     expect(await Promise.race([small.then(() => true), new Promise((resolve) => setTimeout(resolve, 1000))]), "a smaller file is held");
     over.abort();
-    await Promise.all([large, larger, fails(small)]);
+    await Promise.all([limited, larger, fails(small)]);
     expect(String(held) === "2000,3000" && String(lengths) === "2000,1000", `held: ${held}; requested: ${lengths}`);
+
+    let hasBegun = false;
+    await fails(persist(async () => { hasBegun = true; }, { signal: over.signal }));
+    expect(!hasBegun, "work begins after its end");
+
+    // What is handed over may be on its way for longer than a transfer may rest, by its size.
+    const puts = [], timers = [], sleep = setTimeout.bind(window), large = { type: "image/png", size: 1_600_000 };
+    let time = 0;
+    window.setTimeout = (work, wait) => timers.push({ work, end: time + wait });
+    window.clearTimeout = (id) => { if (id) timers[id - 1].end = Infinity; };
+    const pass = (seconds) => {
+        time += seconds * 1000;
+        for (const timer of timers.filter(({ end }) => end <= time)) Object.assign(timer, { end: Infinity }).work();
+    };
+    window.XMLHttpRequest = class {
+        upload = {};
+        status = 0;
+        open() { puts.push(this); }
+        getResponseHeader() { return null; }
+        send() {}
+        abort() {
+            this.wasAborted = true;
+            this.onloadend();
+        }
+    };
+    const begin = async (signal) => {
+        const count = puts.length, end = fails(new Uploader(client).send(new Blob([new Uint8Array(large.size)]), large, { signal }));
+        while (puts.length === count) await new Promise((resolve) => sleep(resolve, 5));
+        return { put: puts[count], end };
+    };
+    const handOver = ({ upload }) => {
+        upload.onprogress({ loaded: large.size });
+        upload.onload?.();
+    };
+    const buffered = await begin(signal);
+    pass(50);
+    handOver(buffered.put);
+    pass(150);
+    expect(!buffered.put.wasAborted, "a PUT that is handed over is broken off after a minute");
+    buffered.put.status = 200;
+    buffered.put.onloadend();
+    error = await Promise.race([buffered.end, new Promise((resolve) => sleep(resolve, 2000))]);
+    expect(error && !error.code && puts.length === 1, `a late response: ${error}, of ${puts.length} requests`);
+    for (const [handsOver, seconds] of [[true, 161], [false, 61]]) {
+        const broken = new AbortController(), { put, end } = await begin(broken.signal);
+        if (handsOver) handOver(put);
+        pass(seconds);
+        expect(put.wasAborted, `a PUT without a response for ${seconds} s goes on`);
+        broken.abort();
+        await end;
+    }
     done(wrong);
 })().catch((error) => done([String(error)]));
 """

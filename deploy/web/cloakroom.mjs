@@ -97,7 +97,7 @@ export async function sign(message, credentials, { region, service = "s3", time,
   const timestamp = time.toISOString().replace(/[-:]|\.\d+/g, "");
   const scope = [timestamp.slice(0, 8), region, service, "aws4_request"];
   const token = credentials.sessionToken ?? "";
-  const signsToken = token !== "" && !rules.leavesSessionTokenUnsigned;
+  const signsToken = token && !rules.leavesSessionTokenUnsigned, inQuery = `X-Amz-Security-Token=${encode(token)}`;
   let query = message.query;
   let fields = message.fields.filter(([name]) => name.toLowerCase() !== "x-amz-date");
   if (expires === undefined) {
@@ -111,7 +111,7 @@ export async function sign(message, credentials, { region, service = "s3", time,
   if (expires !== undefined) {
     query = [query, "X-Amz-Algorithm=AWS4-HMAC-SHA256", `X-Amz-Credential=${encode([credentials.accessKeyId, ...scope].join("/"))}`,
       `X-Amz-Date=${timestamp}`, `X-Amz-Expires=${expires}`, `X-Amz-SignedHeaders=${encode(names)}`,
-      signsToken ? `X-Amz-Security-Token=${encode(token)}` : ""].filter(Boolean).join("&");
+      signsToken ? inQuery : ""].filter(Boolean).join("&");
   }
   query = canonicalQuery(query);
   const canonicalRequest = [message.method, canonicalPath(message.path, rules), query, lines, names, message.payloadHash].join("\n");
@@ -121,7 +121,7 @@ export async function sign(message, credentials, { region, service = "s3", time,
   for (const part of scope) key = await hmac(key, part);
   const signature = hexadecimal(await hmac(key, stringToSign));
   if (expires !== undefined) {
-    query += `&X-Amz-Signature=${signature}` + (token && !signsToken ? `&X-Amz-Security-Token=${encode(token)}` : "");
+    query += `&X-Amz-Signature=${signature}` + (token && !signsToken ? "&" + inQuery : "");
   } else {
     if (token && !signsToken) fields.push(["x-amz-security-token", token]);
     fields.push(["authorization", `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope.join("/")}, `
@@ -269,11 +269,11 @@ export class Cloakroom {
     const listing = new DOMParser().parseFromString(await (await this.s3("GET", "", { query })).text(), "text/xml");
     /** @type {(node: Element | Document, name: string) => string} */
     const text = (node, name) => node.getElementsByTagName(name)[0]?.textContent ?? "";
-    const photos = Array.from(listing.getElementsByTagName("Contents"), (entry) => {
+    const photos = [...listing.getElementsByTagName("Contents")].flatMap((entry) => {
       const objectKey = text(entry, "Key"), asset = readName(objectKey.slice(folder.length));
       return asset ? [{ ...asset, objectKey, previewBytes: Number(text(entry, "Size")) }] : [];
     });
-    return { photos: photos.flat(), next: text(listing, "NextContinuationToken") || undefined };
+    return { photos, next: text(listing, "NextContinuationToken") || undefined };
   }
 
   /** Adds an asset to the gallery.
@@ -335,51 +335,55 @@ export const LARGEST_WHOLE = 16 * 1024 * 1024;
 /** Milliseconds without a byte after which a transfer counts as broken. */
 const STALLED = 60_000;
 
-/** @type {(milliseconds: number, signal: AbortSignal, earlier?: EventTarget) => Promise<unknown>} `earlier`: its event `online` ends it */
-const rest = (milliseconds, signal, earlier) => new Promise((resolve) => {
-  // A timer takes 31 bits.
-  setTimeout(resolve, Math.min(milliseconds, 2 ** 31 - 1));
-  signal.addEventListener("abort", resolve, { once: true });
-  earlier?.addEventListener("online", resolve, { once: true, signal });
-});
-
 /** Repeats work that fails for a time, until it succeeds, is refused, or the signal ends it: after `Retry-After` or growing waits.
  *  @template T @param {() => Promise<T>} work @param {Hooks} hooks @returns {Promise<T>} */
 export async function persist(work, { signal, held, resumed }) {
   for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted();
+    if (attempt) resumed?.();
     try {
       return await work();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof CloakroomError) || !error.retryable) throw error;
-      const wait = (error.retryAfter ?? 0) * 1000 + Math.random() * Math.min(30_000, 1000 * 2 ** attempt);
+      const { status } = error, wait = (error.retryAfter ?? 0) * 1000 + Math.random() * Math.min(30_000, 1000 * 2 ** attempt);
       held?.(error.message, Date.now() + wait);
-      // What a browser thinks of its network is a hint.
-      await rest(wait, signal, error.status === 0 ? globalThis : undefined);
-      signal.throwIfAborted();
-      resumed?.();
+      await new Promise((resolve) => {
+        // A timer takes 31 bits.
+        setTimeout(resolve, Math.min(wait, 2 ** 31 - 1));
+        signal.addEventListener("abort", resolve, { once: true });
+        // What a browser thinks of its network is a hint.
+        if (status === 0) addEventListener("online", resolve, { once: true, signal });
+      });
     }
   }
 }
 
-/** @type {(url: string, body: Blob, headers: Record<string, string>, signal: AbortSignal, progress: (bytes: number) => void)
+/** @type {(url: string, body: Blob, headers: Record<string, string>, signal: AbortSignal, progress?: (bytes: number) => void)
  *  => Promise<string>} PUT with progress, which fetch has not; gives the entity tag where the page may see it. Fails when the file
  *  has changed meanwhile: browsers look when they open it, and so another time afterwards */
 const put = (url, body, headers, signal, progress) => new Promise((resolve, reject) => {
   signal.throwIfAborted();
   const request = new XMLHttpRequest();
   const stop = () => request.abort();
-  let watch = setTimeout(stop, STALLED);
+  /** @type {any} */
+  let watch;
+  const wait = (more = 0) => {
+    clearTimeout(watch);
+    watch = setTimeout(stop, STALLED + more);
+  };
+  wait();
   request.open("PUT", url);
   for (const [name, value] of Object.entries(headers)) {
     // The browser says the length itself.
     if (name.toLowerCase() !== "content-length") request.setRequestHeader(name, value);
   }
   request.upload.onprogress = (event) => {
-    clearTimeout(watch);
-    watch = setTimeout(stop, STALLED);
-    progress(event.loaded);
+    wait();
+    progress?.(event.loaded);
   };
+  // All is handed over. What is between here and S3 may pass it on slowly: six transfers share 100 KB a second.
+  request.upload.onload = () => wait(body.size / 16);
   request.onloadend = () => {
     clearTimeout(watch);
     signal.removeEventListener("abort", stop);
@@ -397,7 +401,7 @@ export const bytesOfParts = ({ done = {}, size, partBytes = 0, partCount = 0 }) 
 /** Sends files: six transfers at once, whatever the files; a limit of the worker's holds all that are not smaller. */
 export class Uploader {
   #transfers = 0;
-  /** @type {(() => void)[]} */
+  /** @type {Function[]} */
   #waiting = [];
   /** The worker's: until a time in milliseconds since 1970, for so many bytes and more. */
   #limit = { until: 0, bytes: 0 };
@@ -441,16 +445,14 @@ export class Uploader {
 
   /** @param {Blob} file @param {Progress} progress @param {Hooks} hooks */
   async #sendWhole(file, progress, hooks) {
-    const query = new URLSearchParams({ contentType: progress.type, contentLength: String(progress.size) });
-    // A plus sign is one in these queries, and a space is %20.
-    const path = `/v2/attachments/presigned?${String(query).replace(/\+/g, "%20")}`;
+    const path = `/v2/attachments/presigned?contentType=${encode(progress.type)}&contentLength=${progress.size}`;
     /** @type {any} */
     let place;
     let refusals = 0;
     await persist(async () => {
       if (!place || this.#isOver(place)) place = await this.#request("GET", path, hooks, progress.size);
       try {
-        await this.#transfer(() => put(place.uploadUrl, file, place.headers, hooks.signal, (bytes) => hooks.progress?.(bytes)));
+        await this.#transfer(() => put(place.uploadUrl, file, place.headers, hooks.signal, hooks.progress));
       } catch (error) {
         // It was there already: only the response was lost.
         if (place.wasSent && Object(error).status === 412) return;
@@ -494,9 +496,8 @@ export class Uploader {
     const { done = {}, partBytes = 0, partCount = 0 } = progress;
     /** @type {Map<number, {uploadUrl: string, expiresAt: string}>} */
     const places = new Map();
-    /** @type {Map<number, number>} */
-    const sending = new Map();
-    const tell = () => hooks.progress?.(bytesOfParts(progress) + [...sending.values()].reduce((sum, each) => sum + each, 0));
+    let sending = 0;
+    const tell = (more = 0) => hooks.progress?.(bytesOfParts(progress) + (sending += more));
     /** @type {Promise<unknown>} */
     let asked = Promise.resolve();
     /** @type {(number: number) => Promise<{uploadUrl: string} | undefined>} one request for ten parts, the others wait for it */
@@ -517,17 +518,17 @@ export class Uploader {
       return persist(() => this.#transfer(async () => {
         const { uploadUrl = "" } = await place(number) ?? {};
         const part = file.slice((number - 1) * partBytes, number * partBytes);
+        let sent = 0;
         try {
           done[number] = await put(uploadUrl, part, {}, hooks.signal, (bytes) => {
-            sending.set(number, bytes);
-            tell();
+            tell(bytes - sent);
+            sent = bytes;
           });
         } catch (error) {
           if (mayHaveEnded(error, refusals++)) places.delete(number);
           throw error;
         } finally {
-          sending.delete(number);
-          tell();
+          tell(-sent);
         }
         hooks.keep?.();
       }), hooks);
@@ -549,7 +550,7 @@ export class Uploader {
 
   /** @template T @param {() => Promise<T>} work */
   async #transfer(work) {
-    while (this.#transfers >= TRANSFERS) await new Promise((resolve) => this.#waiting.push(() => resolve(0)));
+    while (this.#transfers >= TRANSFERS) await new Promise((resolve) => this.#waiting.push(resolve));
     this.#transfers += 1;
     try {
       return await work();
