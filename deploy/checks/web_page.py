@@ -278,6 +278,29 @@ window.fetch = async (url, options) => {
 };
 """
 
+# Holds what is requested from a URL with `holds` in it until `goOn` is called, and counts what has then passed; refuses the token of the
+# next request with `refuses` in its URL; and has the gallery go on with another page where `goesOn` is set.
+_HELD = """
+const real = fetch, meets = (url, part) => part && url.includes(part);
+window.passed = 0;
+window.fetch = async (url, options) => {
+    if (meets(url, window.refuses)) {
+        window.refuses = undefined;
+        return new Response("{}", { status: 401 });
+    }
+    if (meets(url, window.goesOn && "list-type=")) {
+        return new Response("<ListBucketResult><NextContinuationToken>next</NextContinuationToken></ListBucketResult>");
+    }
+    if (!meets(url, window.holds)) return real(url, options);
+    await new Promise((resolve) => { window.goOn = resolve; });
+    try {
+        return await real(url, options);
+    } finally {
+        window.passed += 1;
+    }
+};
+"""
+
 # Puts into the browser's storage, or removes from it, what a page has not in its list: a file of another user or of a closed tab.
 _STORE = """
 const [work, user, size, done] = arguments;
@@ -772,6 +795,95 @@ def ended_token(page):
     page.close()
 
 
+def signed_out(page):
+    page.open(_HELD).sign_in("u_leaving").says("None yet")
+    photos = [page.files / f"leaving{number}.png" for number in range(2)]
+    for each in photos:
+        each.write_bytes(os.urandom(2000))
+    page.choose(*photos)
+    page.becomes(lambda: len(page.tiles()) == 2)
+
+    def hold(part, begin):
+        page.run("Object.assign(window, {holds: arguments[0], goOn: undefined, passed: 0})", part)
+        begin()
+        page.becomes(lambda: page.run("return Boolean(window.goOn)"))
+
+    def go_on():
+        page.run("window.holds = undefined; window.goOn()")
+        page.becomes(lambda: page.run("return window.passed") == 1)
+        # What there is to be seen of it is seen by then.
+        time.sleep(0.5)
+
+    def end_token():
+        page.run("window.refuses = 'renew-batch'")
+        page.find("#renew-all").click()
+        page.says("Your token has ended", "#sign-in-title")
+
+    def typed():
+        return page.run("return document.getElementById('token').value")
+
+    page.run("document.querySelectorAll('.gallery button')[0].click()")
+    hold("renew-batch", page.find("#photo-renew").click)
+    page.find("#photo form .main").click()
+    page.run("document.querySelectorAll('.gallery button')[1].click()")
+    go_on()
+    assert page.text("#photo-said") == "", page.text("#photo-said")
+    page.find("#photo form .main").click()
+    yield "a renewal that ends late says nothing of another photo"
+
+    end_token()
+    page.give_token("nonsense")
+    page.says("This token is not accepted", "#sign-in-fault")
+    page.find("#token").clear()
+    page.find("#token").send_keys(page.token("u_leaving"))
+    page.find("#sign-in-out").click()
+    page.says("Sign in", "#sign-in-title")
+    assert typed() == "" and page.text("#sign-in-fault") == "", (len(typed()), page.text("#sign-in-fault"))
+    page.find("#token").send_keys("token")
+    page.run("dispatchEvent(new Event('pagehide'))")
+    assert typed() == ""
+    yield "a token that was typed is not in its field after a sign-out, nor when the page is left"
+
+    page.sign_in("u_leaving")
+    other = Page(page.browser, page.pictures).open().sign_in("u_leaving")
+    page.go()
+    page.becomes(lambda: len(page.tiles()) == 2)
+    end_token()
+    hold("/sts-token", lambda: page.give_token(page.token("u_leaving")))
+    other.go()
+    other.find("#sign-out").click()
+    other.becomes(lambda: other.find("#sign-in").is_displayed())
+    other.close()
+    page.go()
+    page.says("Sign in", "#sign-in-title")
+    assert page.find("#sign-in-button").is_enabled()
+    go_on()
+    assert page.text("#user") == "" and page.find("#sign-in").is_displayed() and page.text("#sign-in-fault") == "", page.text()
+    yield "a sign-in that is under way ends with a sign-out in another tab, and another one can begin"
+
+    page.run("window.goesOn = true")
+    page.sign_in("u_leaving")
+    page.becomes(lambda: page.find("#more").is_displayed())
+    page.find("#sign-out").click()
+    page.becomes(lambda: page.find("#sign-in").is_displayed())
+    page.run("window.goesOn = false")
+    hold("list-type=", lambda: page.sign_in("u_next"))
+    assert not page.find("#more").is_displayed()
+    go_on()
+    page.says("None yet")
+    assert not page.find("#queue").is_displayed(), page.text("#queue")
+    page.find("#sign-out").click()
+    page.sign_in("u_leaving")
+    page.becomes(lambda: len(page.tiles()) == 2)
+    hold("renew-batch", page.find("#renew-all").click)
+    page.find("#sign-out").click()
+    page.sign_in("u_next").says("None yet")
+    go_on()
+    assert page.text("#renewed") == "", page.text("#renewed")
+    yield "the next user sees neither the former one's counts nor what ends late of theirs"
+    page.close()
+
+
 def stale_credentials(page):
     page.open(_STALE).sign_in("u_stale").says("None yet")
     assert page.run("return window.vended") == 2, page.run("return window.vended")
@@ -821,7 +933,7 @@ def console(page):
 
 
 _SCENARIOS = [vectors, made_up_responses, everyday, network_lost, reload, changed_files, forgotten_file, two_tabs, limits, ended_token,
-              stale_credentials, ended_urls, refused_entry, skewed_clock, apart, console]
+              signed_out, stale_credentials, ended_urls, refused_entry, skewed_clock, apart, console]
 
 
 def names():

@@ -26,6 +26,7 @@ async function storage(work) {
     transaction.onabort = () => reject(transaction.error);
   });
 }
+const wipe = (ids) => storage((uploads, files) => (files.delete(ids), uploads.delete(ids))).catch(() => {});
 
 /** It is waiting, sending, held (by a limit or the network), paused, missing (its file is chosen again), elsewhere (in another tab),
  *  sent, unlisted (sent, and refused by the gallery) or failed. `kept` goes into the storage, and is the uploader's progress, too; its
@@ -48,6 +49,8 @@ class Upload {
   constructor(kept, file) { Object.assign(this, { kept, file }); }
 
   is(...states) { return states.includes(this.state); }
+
+  get isOver() { return this.isShown || this.is("failed"); }
 
   get isGoing() { return this.is("waiting", "sending", "held"); }
 }
@@ -75,13 +78,13 @@ class Queue {
     const upload = new Upload(kept);
     upload.isKept = true;
     this.list.push(upload);
-    this.#change(upload, "elsewhere");
+    this.change(upload, "elsewhere");
     this.#own(upload, async () => {
       const [now, file] = await Promise.all([storage((uploads) => uploads.get(kept.id)), storage((_, files) => files.get(kept.id))]);
       // The other tab has completed it.
       if (!now) return this.remove(upload);
       Object.assign(upload, { kept: now, file, bytes: bytesOfParts(now) });
-      this.#change(upload, now.isSent ? "sent" : !file ? "missing" : now.paused ? "paused" : "waiting");
+      this.change(upload, now.isSent ? "sent" : !file ? "missing" : now.paused ? "paused" : "waiting");
     });
   }
 
@@ -98,7 +101,7 @@ class Queue {
         setTimeout(() => this.#keep(upload), size > LARGEST_WHOLE ? 0 : 10_000);
       }
       upload.isRefused = !size;
-      this.#change(upload, ...size ? ["waiting"] : ["failed", "This file is empty"]);
+      this.change(upload, ...size ? ["waiting"] : ["failed", "This file is empty"]);
     }
   }
 
@@ -107,7 +110,7 @@ class Queue {
     upload.kept.paused = true;
     upload.abort.abort();
     upload.bytes = bytesOfParts(upload.kept);
-    this.#change(upload, "paused");
+    this.change(upload, "paused");
     this.#keep(upload);
   }
 
@@ -116,7 +119,7 @@ class Queue {
     if (!upload.is("paused", "failed", "unlisted")) return;
     upload.kept.paused = false;
     if (upload.isKept) this.#keep(upload);
-    this.#change(upload, upload.kept.isSent ? "sent" : "waiting");
+    this.change(upload, upload.kept.isSent ? "sent" : "waiting");
   }
 
   remove(upload) {
@@ -131,7 +134,7 @@ class Queue {
     this.end.abort();
     const all = this.list.splice(0);
     all.forEach((each) => this.#giveUp(each));
-    await storage((uploads, files) => (files.delete(this.mine), uploads.delete(this.mine))).catch(() => {});
+    await wipe(this.mine);
     all.forEach((each) => each.release());
   }
 
@@ -141,12 +144,11 @@ class Queue {
   }
 
   async forget(upload) {
-    const { id } = upload.kept;
-    if (upload.isKept) await storage((uploads, files) => (files.delete(id), uploads.delete(id))).catch(() => {});
+    if (upload.isKept) await wipe(upload.kept.id);
     upload.release();
   }
 
-  #change(upload, state, note = "") {
+  change(upload, state, note = "") {
     Object.assign(upload, { state, note });
     changed(upload);
     if (state === "waiting") queueMicrotask(() => this.#start());
@@ -198,7 +200,7 @@ class Queue {
 
   async #run(upload, file) {
     const { signal } = upload.abort = new AbortController(), { kept } = upload;
-    this.#change(upload, "sending");
+    this.change(upload, "sending");
     try {
       await this.uploader.send(file, kept, {
         signal,
@@ -210,22 +212,22 @@ class Queue {
         },
         held: (why, until) => {
           upload.holds += 1;
-          this.#change(upload, "held", later(why, until)
+          this.change(upload, "held", later(why, until)
             + (upload.holds > 5 && navigator.onLine ? ". Does the bucket's CORS rule allow this page?" : ""));
         },
-        resumed: () => this.#change(upload, "sending"),
+        resumed: () => this.change(upload, "sending"),
         keep: () => this.#keep(upload),
       });
       upload.bytes = kept.size;
       kept.isSent = true;
       if (upload.isKept) this.#keep(upload);
-      this.#change(upload, "sent");
+      this.change(upload, "sent");
     } catch (error) {
       if (signal.aborted) return;
       const isOfFile = !(error instanceof CloakroomError), most = /^contentLength .* to (\d+)$/.exec(error.message)?.[1];
       upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_");
       if (upload.isRefused) this.forget(upload);
-      this.#change(upload, "failed", isOfFile ? "the file has changed or is gone: remove it, and choose it again"
+      this.change(upload, "failed", isOfFile ? "the file has changed or is gone: remove it, and choose it again"
         : most ? `This file is larger than ${size(most)}` : error.message);
     }
   }
@@ -244,6 +246,8 @@ const picture = (node, src, alt = "") => node.replaceChildren(Object.assign(make
 const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 const clock = (time) => new Date(time).toLocaleTimeString("en", { timeStyle: "medium", hourCycle: "h23" });
 const later = (why, until) => `${why}; next attempt at ${clock(until)}`;
+/** Until the sign-out; `said` says why it waits. */
+const hooks = (said) => ({ signal: queue.end.signal, held: (why, until) => { said.textContent = later(why, until); } });
 const day = (date) => new Date(date).toLocaleDateString("en", { dateStyle: "medium" });
 const why = (error) => error?.retryAfter ? `${error.message}; again at ${clock(Date.now() + error.retryAfter * 1000)}` : String(error?.message ?? error);
 
@@ -254,101 +258,105 @@ const tabs = new BroadcastChannel("cloakroom");
 
 // -- Signing in and out.
 
-const connect = (token) => new Cloakroom({ ...settings, api: settings.api || location.origin, token });
+const refusal = (message) => new CloakroomError(401, "unauthorized", message);
 
 /** Takes a token, if it is one, and signs in with it, if there is no user. */
 async function take(text) {
-  const value = text.trim().replace(/^Bearer\s+/i, "");
+  const value = text.trim().replace(/^Bearer\s+/i, ""), before = client;
   let wasTaken = false;
-  const mine = connect(async (refused) => {
+  const mine = new Cloakroom({ ...settings, api: settings.api || location.origin, token: async (refused) => {
     if (!wasTaken) {
       // A header field takes no other characters.
-      if (refused || !/^[!-~]+$/.test(value)) throw new CloakroomError(401, "unauthorized", "This token is not accepted");
+      if (refused || !/^[!-~]+$/.test(value)) throw refusal("This token is not accepted");
       return value;
     }
     const given = token === refused ? await askAgain() : token;
-    if (client !== mine) throw new CloakroomError(401, "signed_out", "Signed out");
+    if (client !== mine) throw refusal("Signed out");
     return given;
-  });
+  } });
   const { userId } = await mine.credentials();
-  if (user && userId !== user) throw new CloakroomError(403, "forbidden", "This token is another user's: sign out first");
+  // Here or in another tab, meanwhile.
+  if (client !== before) throw refusal("Signed out");
+  if (user && userId !== user) throw refusal("This token is another user's: sign out first");
   token = value;
-  if (user) return answer(value);
+  endSignIn();
+  if (user) return;
   client = mine;
   wasTaken = true;
-  signIn(userId);
+  user = userId;
+  queue = new Queue(client, user);
+  showUser();
+  place("upload-title").focus();
+  await queue.restore();
+  if (client === mine) await loadPhotos();
 }
 
 let asked;
-let answer = () => {};
 /** A new token, when the last one has ended. */
-const askAgain = () => asked ??= new Promise((resolve) => {
-  askForToken("Your token has ended", "Uploads wait for a new one, then go on.");
-  answer = (value) => {
-    asked = undefined;
-    place("sign-in").close();
-    resolve(value);
-  };
-});
+function askAgain() {
+  if (!asked) askForToken("Your token has ended", "Uploads wait for a new one, then go on.");
+  return (asked ??= Promise.withResolvers()).promise;
+}
+
+/** What was typed is not for the next user. */
+function endSignIn() {
+  asked?.resolve(token);
+  asked = undefined;
+  place("sign-in").close();
+  place("token").value = "";
+  tell("sign-in-fault", "");
+  place("sign-in-button").disabled = false;
+}
 
 function askForToken(title, help) {
   tell("sign-in-title", title);
   tell("sign-in-help", help);
   place("sign-in-out").hidden = !user;
-  if (user) place("sign-in").showModal();
-  else place("sign-in").show();
+  place("sign-in")[user ? "showModal" : "show"]();
   place("token").focus();
 }
+const askFirst = () => askForToken("Sign in", "Your app has a token for you. It stays in memory: after a reload you sign in again.");
 
 place("sign-in-form").onsubmit = async (event) => {
   event.preventDefault();
-  const field = place("token"), fault = place("sign-in-fault"), sender = place("sign-in-button");
+  const field = place("token"), sender = place("sign-in-button"), before = client;
   sender.disabled = true;
-  fault.textContent = "";
+  tell("sign-in-fault", "");
   try {
     await take(field.value);
-    field.value = "";
   } catch (error) {
-    fault.textContent = why(error);
+    if (client !== before) return;
+    sender.disabled = false;
+    tell("sign-in-fault", why(error));
     field.focus();
   }
-  sender.disabled = false;
 };
 
-function show(isSignedIn) {
-  place("signed-in").hidden = place("sign-out").hidden = !isSignedIn;
+function showUser() {
+  place("signed-in").hidden = place("sign-out").hidden = !user;
   tell("user", user);
-  if (isSignedIn) place("sign-in").close();
-  else askForToken("Sign in", "Your app has a token for you. It stays in memory: after a reload you sign in again.");
-}
-
-async function signIn(whose) {
-  user = whose;
-  queue = new Queue(client, user);
-  show(true);
-  place("upload-title").focus();
-  await queue.restore();
-  await loadPhotos();
 }
 
 async function signOut() {
   const closed = queue.close();
   token = user = "";
-  client = queue = undefined;
-  answer("");
+  client = queue = next = undefined;
+  place("more").hidden = true;
+  endSignIn();
   place("photo").close();
   for (const { url } of tiles.values()) URL.revokeObjectURL(url);
   tiles.clear();
   for (const id of ["gallery", "uploads", "said", "renewed"]) tell(id, "");
-  place("signed-in").hidden = place("sign-out").hidden = true;
+  drawWhole();
+  showUser();
   // Behind what is being stored.
   await closed;
-  show(false);
+  askFirst();
 }
 
 function leave() {
-  const isDone = queue.list.every((each) => each.isShown || each.is("failed"));
-  if (!isDone && !confirm("Signing out gives up unfinished uploads, and removes what this browser has of them.")) return;
+  if (queue.list.some((each) => !each.isOver)
+    && !confirm("Signing out gives up unfinished uploads, and removes what this browser has of them.")) return;
   tabs.postMessage({ signedOut: user });
   signOut();
 }
@@ -427,13 +435,14 @@ place("pause-all").onclick = () => {
   for (const upload of [...queue.list]) {
     if (does === "Pause all") queue.pause(upload);
     else if (does === "Resume all" && upload.is("paused")) queue.resume(upload);
-    else if (does === "Clear list" && (upload.isShown || upload.is("failed"))) queue.remove(upload);
+    else if (does === "Clear list" && upload.isOver) queue.remove(upload);
   }
 };
 
 // -- The gallery.
 
 const tiles = new Map();
+const tellEmpty = () => { place("empty").hidden = tiles.size > 0; };
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;
@@ -443,10 +452,10 @@ const seen = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 
 async function showPreview(key, known) {
-  const entry = tiles.get(key), mine = client;
+  const entry = tiles.get(key);
   if (!entry?.photo.previewBytes || entry.url) return;
   try {
-    const blob = known ?? await mine.preview(entry.photo);
+    const blob = known ?? await client.preview(entry.photo);
     if (tiles.get(key) !== entry) return;
     entry.url = URL.createObjectURL(blob);
     picture(entry.tile.querySelector(".picture"), entry.url);
@@ -464,21 +473,20 @@ function addTile(photo, isNew, preview) {
   place("gallery")[isNew ? "prepend" : "append"](tile);
   if (preview) showPreview(photo.objectKey, preview);
   else seen.observe(tile);
-  place("empty").hidden = true;
+  tellEmpty();
 }
 
 let next;
 async function loadPhotos(after) {
   const mine = client;
   try {
-    const found = await persist(() => mine.photos(after),
-      { signal: queue.end.signal, held: (why, until) => tell("renewed", later(why, until)) });
+    const found = await persist(() => mine.photos(after), hooks(place("renewed")));
     if (client !== mine) return;
-    found.photos.forEach((each) => addTile(each, false));
+    found.photos.forEach((each) => addTile(each));
     next = found.next;
     place("more").hidden = !next;
     tell("more", "Show more");
-    place("empty").hidden = tiles.size > 0;
+    tellEmpty();
     tell("renewed", "");
   } catch (error) {
     if (client !== mine) return;
@@ -502,8 +510,7 @@ async function addToGallery(upload) {
     await queue.forget(upload);
   } catch (error) {
     if (client !== mine) return;
-    Object.assign(upload, { state: "unlisted", note: why(error) });
-    changed(upload);
+    queue.change(upload, "unlisted", why(error));
   }
 }
 
@@ -520,15 +527,14 @@ async function makePreview(file) {
 }
 
 async function renew(keys, said) {
-  const entries = keys.flatMap((key) => tiles.get(key) ?? []), ends = [], { signal } = queue.end;
+  const entries = keys.flatMap((key) => tiles.get(key) ?? []), ends = [], mine = client, repeated = hooks(said);
   let done = 0;
   const count = () => `${done} of ${entries.length} renewed`;
   try {
     for (let start = 0; start < entries.length; start += 100) {
       said.textContent = count();
       const some = entries.slice(start, start + 100);
-      const results = await persist(() => client.renew(some.map((each) => each.photo.assetKey)),
-        { signal, held: (why, until) => { said.textContent = later(why, until); } });
+      const results = await persist(() => mine.renew(some.map((each) => each.photo.assetKey), repeated.signal), repeated);
       results.forEach(({ success, error, expiresAt }, index) => {
         const when = some[index].tile.querySelector(".when");
         if (success) done += 1;
@@ -540,7 +546,7 @@ async function renew(keys, said) {
     }
     said.textContent = count() + (ends.length ? `, kept until ${day(ends.sort()[0])}` : "");
   } catch (error) {
-    if (!signal.aborted) said.textContent = `${count()}: ${why(error)}`;
+    if (!repeated.signal.aborted) said.textContent = `${count()}: ${why(error)}`;
   }
 }
 
@@ -553,18 +559,22 @@ function openPhoto(key) {
   tell("photo-name", name);
   tell("photo-facts", `${type}, ${size(bytes)}, uploaded on ${day(uploaded)}`);
   place("photo-open").href = assetUrl;
-  place("photo-renew").onclick = () => renew([key], place("photo-said"));
+  // What ends later says nothing of another photo.
+  const former = place("photo-said"), said = former.cloneNode();
+  former.replaceWith(said);
+  place("photo-renew").onclick = () => renew([key], said);
   place("photo-remove").onclick = async () => {
     try {
       await client.removePhoto(entry.photo);
-      place("photo").close();
+      if (tiles.get(key) !== entry) return;
+      if (said.isConnected) place("photo").close();
       entry.tile.remove();
       URL.revokeObjectURL(entry.url);
       tiles.delete(key);
-      place("empty").hidden = tiles.size > 0;
+      tellEmpty();
       place("gallery-title").focus();
     } catch (error) {
-      tell("photo-said", why(error));
+      said.textContent = why(error);
     }
   };
   place("photo").showModal();
@@ -573,7 +583,7 @@ function openPhoto(key) {
 // -- What the user does.
 
 place("photo").onclose = () => {
-  for (const part of ["picture", "name", "facts", "said"]) tell("photo-" + part, "");
+  for (const part of ["picture", "name", "facts"]) tell("photo-" + part, "");
   place("photo-open").removeAttribute("href");
 };
 place("sign-in").oncancel = (event) => event.preventDefault();
@@ -581,12 +591,13 @@ place("sign-in").oncancel = (event) => event.preventDefault();
 place("sign-in").onclose = () => { if (asked) place("sign-in").showModal(); };
 place("sign-in-out").onclick = place("sign-out").onclick = leave;
 place("renew-all").onclick = async () => {
+  const mine = queue;
   for (let last; next && next !== last;) await loadPhotos(last = next);
-  await renew([...tiles.keys()], place("renewed"));
+  if (queue === mine) await renew([...tiles.keys()], place("renewed"));
 };
 place("more").onclick = () => loadPhotos(next);
 place("files").onchange = () => {
-  queue.add([...place("files").files]);
+  queue.add(place("files").files);
   // So that the same ones can be chosen again.
   place("files").value = "";
 };
@@ -595,7 +606,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     event.preventDefault();
     place("drop").classList.toggle("over", kind === "dragover" && Boolean(queue));
     // A folder has no type and cannot be read: it fails as such a file does.
-    if (kind === "drop") queue?.add([...event.dataTransfer?.files ?? []]);
+    if (kind === "drop") queue?.add(event.dataTransfer?.files ?? []);
   });
 }
 tabs.onmessage = ({ data }) => {
@@ -604,9 +615,10 @@ tabs.onmessage = ({ data }) => {
   else if (data.photo) addTile(data.photo, true);
   else signOut();
 };
+addEventListener("pagehide", () => { place("token").value = ""; });
 addEventListener("beforeunload", (event) => {
   // What is kept goes on at the next visit.
-  if (queue?.list.some((each) => !each.is("failed") && !each.isShown && !each.isKept)) event.preventDefault();
+  if (queue?.list.some((each) => !each.isOver && !each.isKept)) event.preventDefault();
 });
 
 try {
@@ -614,5 +626,5 @@ try {
 } catch {
   tell("notice", "The page's settings.json cannot be read.");
 }
-if (isSecureContext) show(false);
+if (isSecureContext) askFirst();
 else tell("notice", "This page needs HTTPS.");
