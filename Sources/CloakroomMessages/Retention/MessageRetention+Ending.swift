@@ -106,11 +106,14 @@ extension MessageRetention {
     }
 
     /// Purges whenever something is over, and releases images, until it is cancelled; while there is nothing to do, it
-    /// sleeps.
+    /// sleeps. A response to any request of the `client` that says another time than was thought wakes it.
     ///
     /// Run it as long as the app is in the foreground. While it is in the background `BackgroundWork` with ``purge()``
     /// does the same.
     public func run() async {
+        // Before the first look, so that no correction is missed.
+        let corrections = timeCorrections?.changes()
+        async let _: Void = wake(at: corrections)
         var failures = 0
         while !Task.isCancelled {
             let seen = changes
@@ -126,6 +129,12 @@ extension MessageRetention {
             guard !Task.isCancelled else { return }
             failures = await hasPurged() ? 0 : failures + 1
         }
+    }
+
+    /// Sleeps end whenever the server's time is corrected: what they wait for may be over by now, or later.
+    private func wake(at corrections: AsyncStream<Void>?) async {
+        guard let corrections else { return }
+        for await _ in corrections { wake() }
     }
 
     /// - Returns: whether there is no reason to repeat it at once.

@@ -24,6 +24,8 @@ public actor MessageRetention {
     let cache: (any PurgeableAssetCache)?
     let releaser: (any ImageReleaser)?
     let read: @Sendable () async -> RetentionClock.Reading
+    /// Tells when the server's time becomes known, or is another one than ``read`` gave before.
+    let timeCorrections: ChangeFeed?
     let runtime: RuntimeDependencies
 
     /// The purge that is under way.
@@ -31,8 +33,6 @@ public actor MessageRetention {
     /// What calls of ``run()`` wait with.
     var sleeps: [Int: Task<Void, any Error>] = [:]
     var lastSleep = 0
-    /// Whether the server's time was known at the last look.
-    private var wasServerTimeKnown = false
     /// Counts what may have brought the next deadline forward.
     var changes = 0
 
@@ -57,15 +57,17 @@ public actor MessageRetention {
         await self.init(
             of: participant, storage: storage, limits: limits, handlers: handlers, recoveries: recoveries, cache: cache,
             releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: RuntimeDependencies(),
-            read: { .current(server: await clock?.current) })
+            timeCorrections: clock?.corrections, read: { .current(server: await clock?.current) })
     }
 
-    /// - Parameter read: gives what the clocks show.
+    /// - Parameters:
+    ///   - timeCorrections: of the server's time that `read` gives.
+    ///   - read: gives what the clocks show.
     package init(
         of participant: ParticipantID, storage: SQLiteMessageStorage, limits: RetentionLimits = RetentionLimits(),
         handlers: [any ExpiredMessageHandler] = [], recoveries: (any RecoveryJournal)? = nil,
         cache: (any PurgeableAssetCache)? = nil, releaser: (any ImageReleaser)? = nil, chatKeyPrefix: String? = nil,
-        runtime: RuntimeDependencies = RuntimeDependencies(),
+        runtime: RuntimeDependencies = RuntimeDependencies(), timeCorrections: ChangeFeed? = nil,
         read: @escaping @Sendable () async -> RetentionClock.Reading
     ) async {
         self.participant = participant
@@ -76,6 +78,7 @@ public actor MessageRetention {
         self.cache = cache
         self.releaser = releaser
         self.runtime = runtime
+        self.timeCorrections = timeCorrections
         self.read = read
         await storage.begin(for: participant, limits: limits, chatKeyPrefix: chatKeyPrefix)
         // What fails is repeated at the next launch, or by the app; until then nothing new is kept.
@@ -195,11 +198,6 @@ public actor MessageRetention {
         for sleep in sleeps.values { sleep.cancel() }
     }
 
-    /// The time now; those who wait are woken when it is the server's for the first time.
-    func clock() async throws -> RetentionClock {
-        let clock = try await storage.clock(at: await read())
-        if clock.isServerTimeKnown, !wasServerTimeKnown { wake() }
-        wasServerTimeKnown = clock.isServerTimeKnown
-        return clock
-    }
+    /// The time now.
+    func clock() async throws -> RetentionClock { try await storage.clock(at: await read()) }
 }

@@ -9,6 +9,8 @@ import Synchronization
 final class TestClocks: Sendable {
     private let state: Mutex<RetentionClock.Reading>
     private let start = ContinuousClock.now
+    /// Of what the server says.
+    let corrections = ChangeFeed()
 
     init(server: Bool = true) {
         // Not at the end of any slot.
@@ -38,6 +40,7 @@ final class TestClocks: Sendable {
 
     func hearServer(ahead: Duration = .zero) {
         state.withLock { $0.server = $0.wall + Milliseconds(ahead) }
+        corrections.send()
     }
 
     func restart(after duration: Duration) {
@@ -107,7 +110,8 @@ final class RetentionFixture {
             sleep: { try await interruption.sleep($0) })
         let retention = await MessageRetention(
             of: own, storage: storage, limits: limits, handlers: [handler], recoveries: recoveries, cache: cache,
-            releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: runtime, read: { clocks.reading })
+            releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: runtime, timeCorrections: clocks.corrections,
+            read: { clocks.reading })
         return (storage, retention)
     }
 

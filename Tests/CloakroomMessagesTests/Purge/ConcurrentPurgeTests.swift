@@ -116,18 +116,6 @@ import Testing
         await first.value
     }
 
-    @Test func `the server's time wakes those who wait`() async throws {
-        let device = try await RetentionFixture(server: false)
-        let run = Task { [retention = device.retention] in await retention.run() }
-        try await until { await device.retention.sleeps.count == 1 }
-        let number = await device.retention.sleeps.keys.first
-        device.clocks.hearServer()
-        _ = try await device.shown()
-        try await until { await device.retention.sleeps.keys.first.map { $0 != number } ?? false }
-        run.cancel()
-        await run.value
-    }
-
     @Test func `a purge that is cancelled does not cancel another caller's`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)

@@ -31,7 +31,8 @@ struct MessengerSession {
         retention = await MessageRetention(
             of: messenger.own, storage: storage, handlers: [Notifications(launch: launch)],
             releaser: WatchedReleaser(client: client, launch: launch), chatKeyPrefix: Self.chatKeyPrefix,
-            runtime: launch.runtime, read: { await launch.reading(client) })
+            runtime: launch.runtime, timeCorrections: launch.hearsServer ? client.serverClock.corrections : nil,
+            read: { await launch.reading(client) })
         await launch.pass()
     }
 

@@ -9,6 +9,8 @@ package actor ServerClock {
     private let runtime: RuntimeDependencies
     /// From the latest response that has had it.
     private(set) var time: ServerTime?
+    /// Tells when the time becomes known, and when a response has another one than this clock shows.
+    package nonisolated let corrections = ChangeFeed()
 
     package init(runtime: RuntimeDependencies = RuntimeDependencies()) { self.runtime = runtime }
 
@@ -29,6 +31,8 @@ package actor ServerClock {
         let latest = earliest.addingTimeInterval(1 + trip)
         let guess = time?.time(at: arrival) ?? arrival.wallClock
         let isPossible = guess >= earliest && guess <= latest
+        let isCorrected = time == nil || !isPossible
         time = ServerTime(isPossible ? guess : earliest.addingTimeInterval((1 + trip) / 2), at: arrival)
+        if isCorrected { corrections.send() }
     }
 }

@@ -39,6 +39,7 @@ final class ChatClock: Sendable {
             wallClock: { Date().addingTimeInterval(Double(self.seconds)) },
             now: { ContinuousClock.now + .seconds(self.seconds) })
         return await MessageRetention(
-            of: participant, storage: storage, releaser: client, runtime: runtime, read: { await self.reading })
+            of: participant, storage: storage, releaser: client, runtime: runtime,
+            timeCorrections: client?.serverClock.corrections, read: { await self.reading })
     }
 }

@@ -45,4 +45,27 @@ import Testing
         await learn("Fri, 20 Nov 2026 15:00:00 GMT", after: .seconds(31))
         #expect(await clock.current == nil)
     }
+
+    @Test(
+        arguments: [
+            (nil, "yesterday", 0), (nil, "Fri, 20 Nov 2026 14:00:00 GMT", 1), (nil, "Fri, 20 Nov 2026 15:00:00 GMT", 1),
+            ("Fri, 20 Nov 2026 15:00:00 GMT", "Fri, 20 Nov 2026 15:00:00 GMT", 0),
+            ("Fri, 20 Nov 2026 15:00:00 GMT", "Fri, 20 Nov 2026 15:30:00 GMT", 1),
+            ("Fri, 20 Nov 2026 15:00:00 GMT", "Fri, 20 Nov 2026 14:30:00 GMT", 1),
+        ] as [(String?, String, Int)])
+    func `those who wait are told when the time becomes known, and when it is corrected`(
+        known: String?, date: String, count: Int
+    ) async {
+        var clock: ServerClock? = ServerClock(runtime: fake.runtime)
+        func learn(_ date: String) async {
+            await clock?.learn(from: HTTPResponse(status: 200, fields: [("date", date)]), sent: fake.now)
+        }
+        if let known { await learn(known) }
+        let changes = clock?.corrections.changes()
+        await learn(date)
+        clock = nil
+        var told = 0
+        if let changes { for await _ in changes { told += 1 } }
+        #expect(told == count)
+    }
 }
