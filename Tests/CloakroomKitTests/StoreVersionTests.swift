@@ -146,7 +146,7 @@ import Testing
                 );
                 CREATE INDEX items_in_order ON items (state, priority DESC, sequence);
                 CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
-                """,
+                """, "ALTER TABLE items ADD COLUMN waits_since REAL",
             ], firstVersion: 2,
             row: """
                 INSERT INTO items (id, kind, identity, priority, added, byte_count, modified, md5, content_type,

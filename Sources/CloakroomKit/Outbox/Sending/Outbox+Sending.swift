@@ -87,7 +87,9 @@ extension Outbox {
         case .unchanged: break
         case .wait(let isSilent):
             var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
-            row.notBefore = now + OutboxRetry.wait(after: error, failures: row.failures, using: &generator)
+            let begin = now
+            row.waitsSince = begin
+            row.notBefore = begin + OutboxRetry.wait(after: error, failures: row.failures, using: &generator)
             row.failures += 1
             row.error = isSilent ? nil : error
         case .fail:

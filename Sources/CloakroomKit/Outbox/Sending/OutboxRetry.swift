@@ -11,6 +11,8 @@ enum OutboxRetry: Equatable {
 
     /// The longest wait, in seconds: a later time was noted before the clock was set back.
     static let longestWait: Double = 86_400
+    /// In seconds: a clock that is set back by no more, as for the sake of accuracy, ends no wait.
+    static let clockTolerance: Double = 60
     static let backoff = Backoff(base: .seconds(2), cap: .seconds(900), maximumAttempts: .max)
 
     /// - Parameter failures: consecutive ones before this.

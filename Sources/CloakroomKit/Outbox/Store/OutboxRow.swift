@@ -30,6 +30,8 @@ struct OutboxRow: Sendable, Equatable {
     var failures = 0
     /// In seconds since 1970.
     var notBefore: Double?
+    /// When ``notBefore`` was set for a wait, by the same clock.
+    var waitsSince: Double?
     var error: CloakroomError?
     /// Of an asset, from when an upload was requested for it.
     var target: UploadTarget?
@@ -87,7 +89,7 @@ struct OutboxFile: Sendable, Equatable, Codable {
 extension OutboxRow {
     static let columns = """
         id, kind, identity, priority, added, byte_count, md5, content_type, format, is_chat_image, modified, state, \
-        failures, not_before, error, target, transfer, may_be_stored
+        failures, not_before, error, target, transfer, may_be_stored, waits_since
         """
 
     /// In the order of the columns.
@@ -100,7 +102,7 @@ extension OutboxRow {
     }
 
     static let changingColumns = [
-        "modified", "state", "failures", "not_before", "error", "target", "transfer", "may_be_stored",
+        "modified", "state", "failures", "not_before", "error", "target", "transfer", "may_be_stored", "waits_since",
     ]
 
     /// Those that change after it was added.
@@ -109,7 +111,7 @@ extension OutboxRow {
             .integer(file.modified), .text(state.rawValue), SQLiteValue(failures), SQLiteValue(notBefore),
             SQLiteValue(error.flatMap { Self.text(StoredError($0)) }),
             SQLiteValue(target.flatMap { Self.text(StoredTarget($0)) }), SQLiteValue(transfer),
-            .integer(mayBeStored ? 1 : 0),
+            .integer(mayBeStored ? 1 : 0), SQLiteValue(waitsSince),
         ]
     }
 
@@ -135,6 +137,7 @@ extension OutboxRow {
         }
         transfer = row.textIfPresent(16)
         mayBeStored = row.integer(17) != 0
+        waitsSince = row.realIfPresent(18)
     }
 
     private static func text(_ value: some Encodable) -> String? {

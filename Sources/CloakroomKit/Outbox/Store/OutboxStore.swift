@@ -29,6 +29,7 @@ struct OutboxStore {
             CREATE INDEX items_in_order ON items (state, priority DESC, sequence);
             CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
             """,
+            "ALTER TABLE items ADD COLUMN waits_since REAL",
         ],
         tables: ["items"],
         // Half of the reserve: what the log needs on a full disk. Each time it is written back costs two syncs.
@@ -90,7 +91,8 @@ struct OutboxStore {
     /// The next that may be sent.
     ///
     /// - Parameters:
-    ///   - now: seconds since 1970. A time further ahead than any wait was noted before the clock was set back.
+    ///   - now: seconds since 1970. A wait that has begun later, or is longer than any, was noted before the clock was set
+    ///     back.
     ///   - excluded: those under way, by identifier.
     mutating func nextDue(at now: Double, excluding excluded: Set<String>) throws(CloakroomError) -> OutboxRow? {
         try perform { database throws(SQLiteError) in
@@ -98,9 +100,10 @@ struct OutboxStore {
             try database.forEach(
                 """
                 SELECT \(OutboxRow.columns) FROM items
-                WHERE state = 'waiting' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)
+                WHERE state = 'waiting'
+                    AND (not_before IS NULL OR not_before <= ? OR not_before > ? OR waits_since > ?)
                 ORDER BY priority DESC, sequence
-                """, [.real(now), .real(now + OutboxRetry.longestWait)]
+                """, [.real(now), .real(now + OutboxRetry.longestWait), .real(now + OutboxRetry.clockTolerance)]
             ) { row throws(SQLiteError) in
                 guard !excluded.contains(row.text(0)) else { return true }
                 found = try OutboxRow(row)
