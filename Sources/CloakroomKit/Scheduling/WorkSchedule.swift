@@ -81,6 +81,9 @@ public actor WorkSchedule {
     }
 
     /// Does what is due whenever it is, until the task is cancelled.
+    ///
+    /// The device's clock decides. That it was set is seen when the next work was due: what is due sooner, or later, by that
+    /// is late by one interval at most.
     public func run() async {
         while !Task.isCancelled {
             await runDue()

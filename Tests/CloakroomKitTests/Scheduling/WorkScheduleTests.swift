@@ -230,4 +230,25 @@ import Testing
         run.cancel()
         await run.value
     }
+
+    @Test(arguments: [-90 * 86_400, -1800, 1800, 90 * 86_400])
+    func `a clock that is set while it sleeps makes work late by one interval at most`(seconds: Int) async throws {
+        let clock = FakeRuntime(sleeping: .waits)
+        let schedule = try WorkSchedule(
+            at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: clock.runtime)
+        await schedule.add(work("hourly", every: 1))
+        let run = Task { await schedule.run() }
+        try await until { clock.sleeps == [.seconds(3_600)] }
+        clock.setWallClock(ahead: .seconds(seconds))
+        clock.pass(.seconds(3_600))
+        if seconds == -1800 {
+            try await until { clock.sleeps == [.seconds(3_600), .seconds(1_800)] }
+            #expect(log.all == ["hourly"])
+            clock.pass(.seconds(1_800))
+        }
+        try await until { clock.sleeps.last == .seconds(3_600) && clock.sleeps.count > 1 }
+        #expect(log.all == ["hourly", "hourly"])
+        run.cancel()
+        await run.value
+    }
 }
