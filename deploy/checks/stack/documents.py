@@ -1,24 +1,28 @@
-"""The policies of deploy/iam with their words replaced: what both Terraform and CloudFormation must come to."""
+"""The policies of deploy/iam as deploy/iam/render prints them: what both Terraform and CloudFormation must come to."""
 
+import functools
 import json
 import pathlib
+import subprocess
 
 FOLDER = pathlib.Path(__file__).parents[2] / "iam"
-LISTS = ("FOLDER", "PLACE", "USER_ID", "CHAT_PREFIX")
+# Whose empty value is one.
+MAY_BE_EMPTY = ("PLACE", "OWN_PREFIX")
+
+
+@functools.cache
+def printed(*arguments):
+    return subprocess.run([FOLDER / "render", *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def policy(name, words):
-    """The JSON of a file; a quoted string with a word that stands for several values becomes one string for each."""
-    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
-    pieces = []
-    for piece in text.split('"'):
-        word = next((word for word in LISTS if word in piece), None)
-        pieces.append('", "'.join(piece.replace(word, value) for value in words[word]) if word else piece)
-    text = '"'.join(pieces)
-    for word in sorted(words, key=len, reverse=True):
-        if word not in LISTS:
-            text = text.replace(word, words[word])
-    return normal(json.loads(text))
+    """The JSON of a file; words without a value are not given."""
+    options = []
+    for word, given in words.items():
+        for value in given if isinstance(given, list) else [given]:
+            if value or word in MAY_BE_EMPTY:
+                options.append(f"--{word.lower().replace('_', '-')}={value}")
+    return normal(json.loads(printed(f"{name}.json", *options)))
 
 
 def normal(policy):
