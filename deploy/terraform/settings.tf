@@ -11,6 +11,8 @@ locals {
     )
     uploads = merge(
       { keyPrefix = var.key_prefix, lifetimeSeconds = var.upload_lifetime_seconds },
+      # Without keys there are no multipart uploads; the file is the one of `cloakroom init`.
+      { idKeys = try(var.settings.uploads.idKeys, [{ file = "secrets/uploads" }]) },
       { for url in compact([local.asset_base_url]) : "assetBaseURL" => url },
       { for prefix in compact([var.chat_key_prefix]) : "chatKeyPrefix" => prefix },
       { for days in [var.chat_retention_days] : "chatRetentionDays" => days if local.has_chats },
@@ -31,7 +33,7 @@ locals {
   settings = merge(
     var.settings,
     { region = data.aws_region.current.id, bucket = var.bucket },
-    { for mode in [var.release_mode] : "release" => merge(try(var.settings.release, {}), { mode = mode }) if local.has_chats },
+    { for mode in [var.release_mode] : "release" => merge({ keys = [{ file = "secrets/release" }] }, try(var.settings.release, {}), { mode = mode }) if local.has_chats },
     { for origins in length(var.cors_origins) == 0 ? [] : [var.cors_origins] : "web" => merge(try(var.settings.web, {}), { origins = origins }) },
     { for section, values in local.made : section => merge(try(var.settings[section], {}), values) },
   )

@@ -2,7 +2,7 @@
 
 import json
 
-TOKENS = {"issuers": [{"issuer": "https://auth.example", "audiences": ["app"], "secret": {"env": "TOKEN_SECRET"}}]}
+TOKENS = {"issuers": [{"issuer": "https://auth.example", "audiences": ["app"], "secret": {"file": "secrets/token"}}]}
 WORKER = "arn:aws:iam::123456789012:role/cloakroom-worker"
 APP = "arn:aws:iam::123456789012:role/cloakroom-app"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234"
@@ -60,12 +60,13 @@ RUNS = {
     },
     "keeps_everything": LAYOUT | {
         "Bucket": "my-assets",
+        "UploadKeys": '[{"file": "/run/secrets/uploads"}]',
         "RetentionDays": "0",
         "Worker": "existing",
         "WorkerArn": "arn:aws:iam::123456789012:user/worker",
         "OtherSettings": members(
             tokens={"issuers": [{"preset": "apple", "clientIDs": ["com.example.photos"]}]},
-            session={"issuer": "https://photos.example", "keys": [{"keyID": "1", "secret": {"env": "SESSION_SECRET"}}]},
+            session={"issuer": "https://photos.example", "keys": [{"keyID": "1", "secret": {"file": "secrets/session"}}]},
         ),
     },
 }

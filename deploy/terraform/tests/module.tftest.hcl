@@ -53,7 +53,7 @@ variables {
 
   settings = {
     tokens = {
-      issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }]
+      issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { file = "secrets/token" } }]
     }
   }
 }
@@ -65,8 +65,8 @@ run "plain" {
   }
 
   assert {
-    condition     = output.secrets_to_set == tolist(["\"env\":\"TOKEN_SECRET\""])
-    error_message = "The settings name one secret."
+    condition     = output.secrets_to_set == tolist(["\"file\":\"secrets/token\"", "\"file\":\"secrets/uploads\""])
+    error_message = "The settings name the secret of the issuer, and that of multipart uploads."
   }
 }
 
@@ -118,16 +118,11 @@ run "chats" {
     versioning      = "enabled"
     cdn             = true
     chat_key_prefix = "chats/"
-
-    settings = {
-      tokens  = { issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }] }
-      release = { keys = [{ env = "RELEASE_KEY" }] }
-    }
   }
 
   assert {
-    condition     = jsondecode(output.settings).release.mode == "delete"
-    error_message = "Images of chats are deleted when they are released."
+    condition     = jsondecode(output.settings).release == { keys = [{ file = "secrets/release" }], mode = "delete" }
+    error_message = "Images of chats are deleted when they are released, by tokens under the key in a file."
   }
 }
 
@@ -136,11 +131,6 @@ run "tags_chats" {
     chat_key_prefix     = "chats/"
     chat_retention_days = 8
     release_mode        = "tag"
-
-    settings = {
-      tokens  = { issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }] }
-      release = { keys = [{ env = "RELEASE_KEY" }] }
-    }
   }
 }
 
@@ -150,11 +140,6 @@ run "moves_chats" {
     cdn                  = true
     chat_key_prefix      = "images/"
     former_chat_prefixes = ["chats/"]
-
-    settings = {
-      tokens  = { issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }] }
-      release = { keys = [{ env = "RELEASE_KEY" }] }
-    }
   }
 }
 
@@ -239,7 +224,8 @@ run "keeps_everything" {
     worker_arn     = "arn:aws:iam::123456789012:user/worker"
     settings = {
       tokens  = { issuers = [{ preset = "apple", clientIDs = ["com.example.photos"] }] }
-      session = { issuer = "https://photos.example", keys = [{ keyID = "1", secret = { env = "SESSION_SECRET" } }] }
+      uploads = { idKeys = [{ file = "/run/secrets/uploads" }] }
+      session = { issuer = "https://photos.example", keys = [{ keyID = "1", secret = { file = "secrets/session" } }] }
       vending = { defaultTier = "basic" }
     }
   }
@@ -247,6 +233,11 @@ run "keeps_everything" {
   assert {
     condition     = jsondecode(output.settings).vending.defaultTier == "basic"
     error_message = "What the variable says stays."
+  }
+
+  assert {
+    condition     = jsondecode(output.settings).uploads.idKeys[0].file == "/run/secrets/uploads"
+    error_message = "Keys that the variable says stay, too."
   }
 
   assert {
