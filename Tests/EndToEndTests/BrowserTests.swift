@@ -156,8 +156,8 @@ extension EndToEnd {
             // This machine counts as any other, and may send next to nothing.
             let options = Self.options(files: {
                 [
-                    "addresses.conf": try changed(
-                        "addresses.conf", ("127.0.0.0/8 0", "127.0.0.0/8 1"), ("rate=100r/s", "rate=1r/m")),
+                    "private-networks.conf": try changed("private-networks.conf", ("127.0.0.0/8 0", "127.0.0.0/8 1")),
+                    "counting.conf": try changed("counting.conf", ("rate=100r/s", "rate=1r/m")),
                     "limits.conf": try changed("limits.conf", ("burst=500", "burst=4")),
                     "request.conf": try changed(
                         "request.conf", ("fastcgi_read_timeout 20s", "fastcgi_read_timeout 1s")),
