@@ -127,6 +127,14 @@ package struct NginxFindings {
         let twice = Self.wanted.map(\.0).filter { name in
             response.fields.count { $0.name.lowercased() == name.lowercased() } > 1
         }
+        // The others come from the same file: this one nginx sends where it knows of TLS.
+        guard missing != ["Strict-Transport-Security"] else {
+            return check.warning(
+                "responses lack Strict-Transport-Security",
+                why: "a browser may be led to plain HTTP, where an attacker on the path reads its token",
+                advice: "where TLS ends before nginx, let the balancer set X-Forwarded-Proto to https, which log.conf"
+                    + " of this version reads, or send the header itself")
+        }
         guard missing.isEmpty else {
             return check.warning(
                 "responses lack \(missing.joined(separator: ", "))",

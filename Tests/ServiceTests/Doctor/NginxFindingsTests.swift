@@ -79,6 +79,22 @@ struct NginxFindingsTests {
             ])
     }
 
+    @Test func `advises about the balancer where only the promise of HTTPS is missing`() throws {
+        var fields = Self.fields
+        fields["Strict-Transport-Security"] = nil
+        let observations = NginxObservations(
+            url: Self.url, unknown: Self.status(404, fields), wrongMethod: Self.status(405), largest: Self.status(401),
+            tooLarge: Self.status(413), metrics: Self.status(403), disguisedMetrics: Self.status(403),
+            health: Self.status(403), foreignHealth: Self.status(403))
+        let found = NginxFindings(observations, try settings(smallest()), now: Self.now).all
+            .filter { $0.found == "responses lack Strict-Transport-Security" }
+        #expect(
+            found.map(\.advice) == [
+                "where TLS ends before nginx, let the balancer set X-Forwarded-Proto to https, which log.conf of this"
+                    + " version reads, or send the header itself"
+            ])
+    }
+
     @Test func `tells bodies that are bounded otherwise than the worker's`() throws {
         #expect(
             try Self.wrong { $0.tooLarge = Self.status(401) } == [
