@@ -75,6 +75,8 @@ resource "aws_iam_role" "session" {
   name                 = "${var.name}-app"
   max_session_duration = var.maximum_session_seconds
   assume_role_policy   = local.session_trust
+  # With the inline policy that `cloakroom user revoke --apply` leaves, IAM would delete no role (DeleteConflict): it goes with the role.
+  force_detach_policies = true
 
   lifecycle {
     precondition {

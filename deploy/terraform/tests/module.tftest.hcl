@@ -60,6 +60,11 @@ variables {
 
 run "plain" {
   assert {
+    condition     = aws_iam_role.session.force_detach_policies
+    error_message = "A role with the policy of a revocation could not be deleted."
+  }
+
+  assert {
     condition     = jsondecode(output.settings).vending.roleARN == "arn:aws:iam::123456789012:role/cloakroom-app"
     error_message = "The settings name another role than the one that was made."
   }
