@@ -97,6 +97,6 @@ enum LifecycleCanary: Command {
 
         Examples:
           cloakroom lifecycle canary cloakroom.json5
-          cloakroom lifecycle canary --textfile /var/lib/node_exporter/cloakroom-canary.prom cloakroom.json5
+          cloakroom lifecycle canary --textfile /var/lib/cloakroom-canary/canary.prom cloakroom.json5
         """
 }
