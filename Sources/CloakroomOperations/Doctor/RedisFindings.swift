@@ -125,8 +125,8 @@ package struct RedisFindings {
             return check.warning(
                 "\(found), but min-replicas-max-lag is \(lag)",
                 why: "a master that was cut off takes writes for so many seconds, and they are lost if it was replaced",
-                advice: "set min-replicas-max-lag 1 in the master and in all replicas",
-                command: "redis-cli CONFIG SET min-replicas-max-lag 1")
+                advice: "set min-replicas-max-lag 1 in the master and in all replicas; \(Self.lasting(info))",
+                command: Self.setting(["min-replicas-max-lag 1"], info))
         }
         // Without a replica to take its place, a single server and a cluster's primary are not replaced.
         let hasSentinels = if case .sentinels = settings.redis.servers { true } else { false }
@@ -134,10 +134,29 @@ package struct RedisFindings {
         return check.warning(
             "the master takes writes without a replica that follows",
             why: "a master that was replaced goes on counting until it hears of that, and all it counted is lost",
-            advice: "set min-replicas-to-write 1 and min-replicas-max-lag 1 in the master and in all replicas",
-            // Several settings in one command came with Redis 7.
-            command: "redis-cli CONFIG SET min-replicas-to-write 1 && redis-cli CONFIG SET min-replicas-max-lag 1")
+            advice: "set min-replicas-to-write 1 and min-replicas-max-lag 1 in the master and in all replicas; "
+                + Self.lasting(info),
+            command: Self.setting(["min-replicas-to-write 1", "min-replicas-max-lag 1"], info))
     }
+
+    /// Several settings in one command came with Redis 7. What `CONFIG SET` changes is gone after a restart, and without a
+    /// configuration file `CONFIG REWRITE` is an error.
+    private static func setting(_ values: [String], _ info: RedisInfo) -> String {
+        let commands = values.map { "CONFIG SET \($0)" } + (hasConfigurationFile(info) ? ["CONFIG REWRITE"] : [])
+        return commands.map { "redis-cli \($0)" }.joined(separator: " && ")
+    }
+
+    /// How a setting outlives a restart, for the end of an advice.
+    private static func lasting(_ info: RedisInfo) -> String {
+        hasConfigurationFile(info)
+            ? "run the commands on each server, for a replica becomes the master; where CONFIG REWRITE is an error, give the"
+                + " setting where Redis is started as well"
+            : "run it on each server, for a replica becomes the master; this Redis has no configuration file, so give the"
+                + " setting where Redis is started as well"
+    }
+
+    /// INFO has the file's path, empty where Redis was started without one; managed Redis may leave it out.
+    private static func hasConfigurationFile(_ info: RedisInfo) -> Bool { info["config_file"] != "" }
 
     private var script: Finding? {
         guard let refusal = observations.script else {
@@ -171,8 +190,9 @@ package struct RedisFindings {
         guard let policy = info["maxmemory_policy"] else { return nil }
         guard policy != "noeviction" else { return check.ok("eviction policy is noeviction") }
         let lost = info.number("evicted_keys").flatMap { $0 > 0 ? "; it has evicted \($0) keys already" : nil } ?? ""
-        let advice = "set maxmemory-policy noeviction in Redis, and give Cloakroom a Redis of its own"
-        let keep = "redis-cli CONFIG SET maxmemory-policy noeviction"
+        let advice =
+            "set maxmemory-policy noeviction in Redis, and give Cloakroom a Redis of its own; \(Self.lasting(info))"
+        let keep = Self.setting(["maxmemory-policy noeviction"], info)
         guard policy.hasPrefix("allkeys-"), settings.entitlements.enabled else {
             return check.warning(
                 "eviction policy is \(policy)\(lost)",
@@ -204,6 +224,8 @@ package struct RedisFindings {
         guard settings.entitlements.enabled else { return nil }
         if info["aof_enabled"] == "1" {
             guard info["aof_last_write_status"] != "err" else { return failingDisk("its append-only file") }
+            // After `CONFIG SET appendonly yes` the file has nothing before its first rewrite succeeds.
+            guard info["aof_last_bgrewrite_status"] != "err" else { return failingDisk("its append-only file anew") }
             return check.ok("users' records are kept in an append-only file")
         }
         guard info["rdb_last_bgsave_status"] != "err" else { return failingDisk("its snapshot") }
@@ -212,7 +234,14 @@ package struct RedisFindings {
         return check.warning(
             "users' records \(kept)",
             why: "a restart of Redis forgets them, all or the latest: who was disabled comes back in",
-            advice: "set appendonly yes in Redis, or entitlements.enabled: false if no record is ever written")
+            advice: "run the command on each server, never put appendonly yes in its file first: Redis would start with"
+                + " an empty append-only file and lose all records. Wait until INFO persistence has"
+                + " aof_rewrite_in_progress:0, aof_rewrite_scheduled:0 and aof_last_bgrewrite_status:ok. "
+                + (Self.hasConfigurationFile(info)
+                    ? "Then run redis-cli CONFIG REWRITE."
+                    : "Then give appendonly yes where Redis is started, which has no configuration file.")
+                + " Or set entitlements.enabled: false if no record is ever written",
+            command: "redis-cli CONFIG SET appendonly yes")
     }
 
     private func failingDisk(_ what: String) -> Finding {

@@ -57,6 +57,10 @@ struct RedisFindingsTests {
         ("used_memory:1048576", "used_memory:94371840", "warning: 90 % of maxmemory are in use"),
         ("aof_enabled:1", "aof_enabled:0", "warning: users' records are kept in memory alone"),
         ("aof_last_write_status:ok", "aof_last_write_status:err", "error: Redis could not write its append-only file"),
+        (
+            "aof_last_write_status:ok", "aof_last_write_status:ok\r\naof_last_bgrewrite_status:err",
+            "error: Redis could not write its append-only file anew"
+        ),
     ])
     func `names what is wrong`(line: String, other: String, expected: String) throws {
         let lines = try Self.lines([(line, other)])
@@ -94,13 +98,52 @@ struct RedisFindingsTests {
         #expect(finding.found.hasSuffix("min-replicas-max-lag is \(lag)") == (level == "warning"))
     }
 
-    /// `CONFIG SET a 1 b 2` came with Redis 7.
-    @Test func `sets one thing with each command`() throws {
-        let info = Self.info.replacing("role:master", with: "role:master\r\nconnected_slaves:2")
-        let findings = RedisFindings(RedisObservations(info: .success(info), save: ""), try settings(smallest())).all
-        let command = findings.compactMap(\.command).first { $0.contains("min-replicas") }
-        #expect(
-            command == "redis-cli CONFIG SET min-replicas-to-write 1 && redis-cli CONFIG SET min-replicas-max-lag 1")
+    private static func findings(_ changes: [(String, String)], maximumLag: Int? = nil) throws -> [Finding] {
+        let text = changes.reduce(info) { $0.replacing("\($1.0)\r\n", with: "\($1.1)\r\n") }
+        var observations = RedisObservations(info: .success(text), save: "3600 1")
+        observations.maximumLag = maximumLag
+        return RedisFindings(observations, try settings(smallest())).all
+    }
+
+    /// `CONFIG SET a 1 b 2` came with Redis 7, and lasts until Redis restarts.
+    @Test(
+        arguments: [
+            ("connected_slaves:2", nil, ["min-replicas-to-write 1", "min-replicas-max-lag 1"]),
+            ("connected_slaves:2\r\nmin_slaves_good_slaves:2", 10, ["min-replicas-max-lag 1"]),
+            ("maxmemory_policy:allkeys-lru", nil, ["maxmemory-policy noeviction"]),
+            ("maxmemory_policy:volatile-ttl", nil, ["maxmemory-policy noeviction"]),
+        ] as [(String, Int?, [String])])
+    func `sets one thing with each command, and keeps it on each server`(
+        line: String, lag: Int?, values: [String]
+    ) throws {
+        let commands = values.map { "redis-cli CONFIG SET \($0)" }
+        for (file, all, words) in [
+            (
+                "\r\nconfig_file:/etc/redis/redis.conf", commands + ["redis-cli CONFIG REWRITE"],
+                "where CONFIG REWRITE is an error"
+            ),
+            ("\r\nconfig_file:", commands, "this Redis has no configuration file"),
+        ] {
+            let findings = try Self.findings([("role:master", "role:master\r\n\(line)\(file)")], maximumLag: lag)
+            let finding = try #require(findings.first { $0.command?.contains("CONFIG SET") == true })
+            #expect(finding.command == all.joined(separator: " && "))
+            #expect(finding.advice?.contains("on each server, for a replica becomes the master") == true)
+            #expect(finding.advice?.contains(words) == true)
+        }
+    }
+
+    /// With `appendonly yes` in its file and dump.rdb alone on disk, Redis 7 starts with no key.
+    @Test func `turns the append-only file on in the running Redis, and in its file only when that is written`() throws
+    {
+        let findings = try Self.findings([("aof_enabled:1", "aof_enabled:0")])
+        let finding = try #require(findings.first { $0.found.hasPrefix("users' records") })
+        #expect(finding.command == "redis-cli CONFIG SET appendonly yes")
+        let advice = try #require(finding.advice)
+        let order = [
+            "never put appendonly yes in its file first", "aof_rewrite_in_progress:0", "aof_last_bgrewrite_status:ok",
+            "redis-cli CONFIG REWRITE",
+        ].map { advice.firstRange(of: $0)?.lowerBound }
+        #expect(!order.contains(nil) && order.compactMap(\.self) == order.compactMap(\.self).sorted(), "\(advice)")
     }
 
     @Test(arguments: [
