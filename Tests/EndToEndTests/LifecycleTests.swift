@@ -168,6 +168,38 @@ extension EndToEnd {
             }
         }
 
+        /// What Terraform's `retention_days = null` and CloudFormation's `RetentionDays: 0` give.
+        @Test func `where nothing is to expire, apply takes its rule back, and all are content`() throws {
+            try FastStore.run("never") { store, folder in
+                #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/assets/a.bin", body: "four").status == 200)
+                func settings(_ days: Any) throws -> String {
+                    try store.settings(folder) {
+                        $0["lifecycle"] = ["prefixes": ["assets/"]] as [String: Any]
+                        $0["uploads.keyPrefix"] = "assets/"
+                        $0["renewal.retentionDays"] = days
+                    }
+                }
+                #expect(try store.lifecycle(["apply", "--yes", try settings(9000)]).status == 0)
+                let never = try settings(NSNull())
+                let wrong = try store.lifecycle(["verify", never])
+                #expect(wrong.status == 1 && wrong.text.contains("renewal.retentionDays is null"), "\(wrong.text)")
+                let refused = try store.lifecycle(["apply", "--yes", never])
+                #expect(refused.status == 1 && refused.text.contains("--stop-expiring"), "\(refused.text)")
+                let applied = try store.lifecycle(["apply", "--yes", "--stop-expiring", never])
+                #expect(applied.status == 0, "\(applied.text)")
+                let rules = try store.ask("GET", "/\(SeaweedFS.bucket)?lifecycle=").text
+                #expect(rules.contains("<ID>clean-up</ID>") && !rules.contains("<Days>9000</Days>"), "\(rules)")
+                let good = try store.lifecycle(["verify", never])
+                #expect(good.status == 0 && good.text.contains("nothing expires, renewed or not"), "\(good.text)")
+                let canary = try store.lifecycle(["canary", "--textfile", "\(folder)/canary.prom", never])
+                #expect(canary.status == 0 && canary.text.contains("nothing to prove"), "\(canary.text)")
+                let metrics = try String(contentsOfFile: "\(folder)/canary.prom", encoding: .utf8)
+                #expect(metrics.contains("cloakroom_canary_last_run_timestamp_seconds "), "\(metrics)")
+                let keys = try store.ask("GET", "/\(SeaweedFS.bucket)?list-type=2")
+                #expect(!keys.text.contains("cloakroom-canary/"), "\(keys.text)")
+            }
+        }
+
         @Test func `a rule for names in the bucket itself that matches other objects is refused`() throws {
             try FastStore.run("others") { store, folder in
                 for key in ["assets/a.bin", "b0123456789abcdef0123456789abcde.bin", "backups/db-1.sql"] {

@@ -18,9 +18,9 @@ locals {
       { for days in [var.chat_retention_days] : "chatRetentionDays" => days if local.has_chats },
     )
     renewal = merge(
-      { keyPrefix = var.renewal_key_prefix, requireOwnPrefix = var.renews_users_folders },
+      # Without retentionDays the worker would take 30; null says never.
+      { keyPrefix = var.renewal_key_prefix, requireOwnPrefix = var.renews_users_folders, retentionDays = var.retention_days },
       { for prefixes in length(var.former_prefixes) == 0 ? [] : [var.former_prefixes] : "formerPrefixes" => prefixes },
-      { for days in var.retention_days == null ? [] : [var.retention_days] : "retentionDays" => days },
     )
     lifecycle = {
       prefixes           = var.lifecycle_prefixes

@@ -32,7 +32,7 @@ variable "name" {
 # The bucket
 
 variable "retention_days" {
-  description = "After how many days without a renewal objects under lifecycle_prefixes are deleted; null: never."
+  description = "After how many days without a renewal objects under lifecycle_prefixes are deleted (renewal.retentionDays); null: never."
   type        = number
   default     = 30
 

@@ -21,7 +21,7 @@ package enum LifecycleFindings {
         }
         let tiered = review.tiered.map { [$0.confirmation, $0.versions].compactMap(\.self).map(check.ok) } ?? []
         guard review.isGood else { return wrong + tiered }
-        return [check.ok("what is not renewed expires after \(terms.retentionDays) days")] + tiered + wrong
+        return [check.ok(terms.promise)] + tiered + wrong
     }
 
     package static func unread(_ fault: AWSError, _ terms: LifecycleTerms) -> Finding {

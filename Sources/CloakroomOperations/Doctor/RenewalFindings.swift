@@ -145,12 +145,20 @@ package struct RenewalFindings {
         guard let trial = trials.first(where: { $0.works && isUsed($0.mode) }), let after = trial.after,
             let written = after.lastModified
         else { return nil }
-        let days = settings.retentionDays
         guard let end = after.expiration else {
+            guard let days = settings.retentionDays else {
+                return check.ok("the store names no end of an object, as renewal.retentionDays: null wants it")
+            }
             return check.skipped(
                 "the store does not say when an object ends (x-amz-expiration); workers say \(days) days")
         }
         let real = Int((end.timeIntervalSince(written) / 86_400).rounded(.down))
+        guard let days = settings.retentionDays else {
+            return check.error(
+                "the store ends an object after \(real) days, but renewal.retentionDays is null: nothing is to expire",
+                why: "assets are lost that were to stay",
+                advice: "remove the rule: cloakroom lifecycle apply; or set renewal.retentionDays: \(real)")
+        }
         guard real != days else { return check.ok("the store says itself that an object ends after \(days) days") }
         return check.error(
             "the store ends an object after \(real) days, renewal.retentionDays is \(days)",

@@ -10,14 +10,15 @@ package struct LifecycleConflict: Sendable, Equatable {
     /// Whether users' folders are to expire, and those of tiered photos are among them.
     private let isOfTiers: Bool
 
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` where there is none: also where no object expires.
     package init?(_ terms: LifecycleTerms) {
+        guard let days = terms.retentionDays else { return nil }
         let kept = terms.kept
         let met = terms.prefixes.map { (prefix: $0, folders: kept.met(by: $0)) }.filter { !$0.folders.isEmpty }
         guard !met.isEmpty else { return nil }
         prefixes = met.map(\.prefix)
         folders = kept.parents.filter { place in met.contains { $0.folders.contains(place) } }
-        retentionDays = terms.retentionDays
+        retentionDays = days
         isOfTiers = terms.expiresUserFolders
     }
 

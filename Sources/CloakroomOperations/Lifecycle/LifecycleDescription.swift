@@ -51,26 +51,26 @@ package enum LifecycleDescription {
         now: Timestamp
     ) -> [String] {
         let whole = configuration.rules.filter { $0.isEnabled && !terms.covered(by: $0.filter).isEmpty }
-        guard let days = whole.compactMap(\.expirationDays).min() else {
+        let days = whole.compactMap(\.expirationDays).min()
+        guard days != nil || terms.retentionDays == nil else {
             return ["An object that is not deleted stays for ever: no enabled rule expires \(terms.objects)."]
         }
-        let clock = ExpirationClock()
-        var lines = [
-            "An object written or renewed now, \(now.spoken), expires at "
-                + "\(Timestamp(clock.expiration(of: now.date, days: days)).spoken): \(count(days)) later, at the next "
-                + "midnight in UTC. S3 removes it within hours or a few days of that, and does not bill it any more.",
-            "A renewal before then starts the \(count(days)) anew.",
-        ]
-        if versioning != .never {
-            let noncurrent = whole.compactMap(\.noncurrentExpiration).filter { $0.newerVersions == nil }.map(\.days)
-                .min()
-            lines.append(
-                noncurrent.map {
-                    "The bucket keeps versions: the expired object is hidden by a delete marker, and so are versions "
-                        + "that a renewal leaves behind; their bytes go \(count($0)) later."
-                } ?? "The bucket keeps versions: the expired object is only hidden, and its bytes stay for ever.")
+        let noncurrent = whole.compactMap(\.noncurrentExpiration).filter { $0.newerVersions == nil }.map(\.days).min()
+        var lines: [String]
+        if let days {
+            lines = expiring(days, noncurrent, versioning, now)
+        } else {
+            lines = [
+                "An object that is not deleted stays for ever, as renewal.retentionDays: null says: no enabled rule expires"
+                    + " \(terms.objects)."
+            ]
+            if versioning != .never {
+                lines.append(
+                    "The bucket keeps versions: those that a deletion or a renewal leaves behind "
+                        + (noncurrent.map { "go \(count($0)) later." } ?? "stay for ever."))
+            }
         }
-        if terms.prefixes != [""] { lines.insert("This is for \(terms.objects).", at: 1) }
+        if days != nil, terms.prefixes != [""] { lines.insert("This is for \(terms.objects).", at: 1) }
         if let chat = terms.chat {
             let released =
                 chat.isTagged
@@ -88,6 +88,24 @@ package enum LifecycleDescription {
                 "Parts of an upload that is never completed go after \(count($0))."
             } ?? "Parts of an upload that is never completed stay for ever.")
         return lines
+    }
+
+    private static func expiring(
+        _ days: Int, _ noncurrent: Int?, _ versioning: BucketVersioning, _ now: Timestamp
+    ) -> [String] {
+        let lines = [
+            "An object written or renewed now, \(now.spoken), expires at "
+                + "\(Timestamp(ExpirationClock().expiration(of: now.date, days: days)).spoken): \(count(days)) later, at the "
+                + "next midnight in UTC. S3 removes it within hours or a few days of that, and does not bill it any more.",
+            "A renewal before then starts the \(count(days)) anew.",
+        ]
+        guard versioning != .never else { return lines }
+        return lines + [
+            noncurrent.map {
+                "The bucket keeps versions: the expired object is hidden by a delete marker, and so are versions "
+                    + "that a renewal leaves behind; their bytes go \(count($0)) later."
+            } ?? "The bucket keeps versions: the expired object is only hidden, and its bytes stay for ever."
+        ]
     }
 
     static func count(_ days: Int) -> String { days == 1 ? "1 day" : "\(days) days" }

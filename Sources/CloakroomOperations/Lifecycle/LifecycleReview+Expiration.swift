@@ -3,13 +3,14 @@ import CloakroomServer
 
 /// What the rules do to whole prefixes, and to users' folders.
 extension LifecycleReview {
-    /// Whether all expires, and when it was promised to.
+    /// Whether all expires, and when it was promised to; where nothing is to, whether an asset does.
     static func expiration(_ configuration: LifecycleConfiguration, _ terms: LifecycleTerms) -> [LifecycleFinding] {
         let expiring = configuration.rules.filter { $0.isEnabled && $0.expirationDays != nil }
         var staying: [String] = []
         var ends: [Int: [String]] = [:]
         var names: [[String]] = []
-        for prefix in terms.expiring {
+        // What is Cloakroom's own may expire in any case.
+        for prefix in terms.retentionDays == nil ? terms.prefixes : terms.expiring {
             let whole = expiring.filter { $0.filter.isOfPrefixAlone && prefix.hasPrefix($0.filter.prefix) }
             guard let days = whole.compactMap(\.expirationDays).min() else {
                 staying.append(prefix)
@@ -30,10 +31,15 @@ extension LifecycleReview {
     }
 
     private static func unpromised(_ prefixes: [String], days: Int, _ terms: LifecycleTerms) -> LifecycleFinding? {
-        let promised = terms.retentionDays
-        guard days != promised else { return nil }
         let objects = prefixes == [""] ? "objects" : "objects under \(LifecycleCoverage.list(prefixes))"
         let change = "\(objects) expire \(days) days after they were written"
+        guard let promised = terms.retentionDays else {
+            return LifecycleFinding(
+                .error, .tooShort, "\(change), but renewal.retentionDays is null: nothing is to expire",
+                advice: "\(apply), which removes the rule if Cloakroom put it; else delete the rule, or set"
+                    + " renewal.retentionDays to \(days)")
+        }
+        guard days != promised else { return nil }
         return LifecycleFinding(
             .error, days < promised ? .tooShort : .tooLong,
             days < promised
@@ -45,7 +51,7 @@ extension LifecycleReview {
     private static func noExpiration(
         _ staying: [String], _ configuration: LifecycleConfiguration, _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
-        guard !staying.isEmpty else { return [] }
+        guard terms.retentionDays != nil, !staying.isEmpty else { return [] }
         if staying == terms.expiring,
             let partial = configuration.rules.first(where: { $0.isEnabled && $0.expirationDays != nil })
         {

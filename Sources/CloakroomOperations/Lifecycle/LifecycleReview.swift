@@ -70,11 +70,20 @@ package struct LifecycleReview: Sendable {
         }
         // Rules for all of a prefix were looked at together.
         guard terms.covered(by: rule.filter).isEmpty, let days = rule.expirationDays else { return [] }
-        if days < terms.retentionDays {
+        guard let promised = terms.retentionDays else {
             return [
                 LifecycleFinding(
                     .error, .expiresSomeEarly, rule: name,
-                    "the rule \(name) expires \(objects) after \(days) days, before the \(terms.retentionDays) that "
+                    "the rule \(name) expires \(objects) after \(days) days, but renewal.retentionDays is null: nothing is to"
+                        + " expire",
+                    advice: "delete the rule, or keep assets out of its way")
+            ]
+        }
+        if days < promised {
+            return [
+                LifecycleFinding(
+                    .error, .expiresSomeEarly, rule: name,
+                    "the rule \(name) expires \(objects) after \(days) days, before the \(promised) that "
                         + "workers promise",
                     advice: "delete the rule, or keep assets out of its way")
             ]

@@ -18,8 +18,8 @@ package struct LifecycleTerms: Sendable, Equatable {
     package var tiered: [String]
     /// Whether users' folders are to expire.
     package var expiresUserFolders: Bool
-    /// What workers promise as `expiresAt`.
-    package var retentionDays: Int
+    /// What workers promise as `expiresAt`; `nil`: nothing but images of chats expires.
+    package var retentionDays: Int?
     package var noncurrentDays: Int
     package var abortMultipartDays: Int
     /// `nil` where there are no images of chats.
@@ -29,7 +29,7 @@ package struct LifecycleTerms: Sendable, Equatable {
     package init(
         prefixes: [String] = [""], own: [String] = [], renewalTests: [String] = [], assets: [String]? = nil,
         names: [String] = [], users: UserFolders = UserFolders([]), tiered: [String] = [],
-        expiresUserFolders: Bool = false, retentionDays: Int, noncurrentDays: Int = 7, abortMultipartDays: Int = 7,
+        expiresUserFolders: Bool = false, retentionDays: Int?, noncurrentDays: Int = 7, abortMultipartDays: Int = 7,
         chat: ChatTerms? = nil
     ) {
         self.prefixes = prefixes
@@ -65,11 +65,13 @@ package struct LifecycleTerms: Sendable, Equatable {
     /// The folders that no rule may match: of all users, or of tiered photos alone where users' folders are to expire.
     var kept: UserFolders { expiresUserFolders ? UserFolders(tiered) : users }
 
-    /// All that expires.
+    /// All that rules are for: what is there expires, or only its older versions do.
     var expiring: [String] { prefixes + own }
 
-    /// Whether one of the rules is for all objects behind a prefix.
-    package func expires(_ prefix: String) -> Bool { expiring.contains(where: prefix.hasPrefix) }
+    /// Whether one of the rules lets all objects behind a prefix expire.
+    package func expires(_ prefix: String) -> Bool {
+        retentionDays != nil && expiring.contains(where: prefix.hasPrefix)
+    }
 
     /// Those that a rule is for, all of their objects.
     func covered(by filter: LifecycleRule.Filter) -> [String] {
@@ -85,6 +87,12 @@ package struct LifecycleTerms: Sendable, Equatable {
             }
     }
 
+    /// What becomes of an asset, in the words of a sentence.
+    package var promise: String {
+        retentionDays.map { "what is not renewed expires after \($0) days" }
+            ?? "nothing expires, renewed or not (renewal.retentionDays is null)"
+    }
+
     /// In the words of a sentence: `every object`.
     var objects: String { Self.objects(prefixes) }
 
@@ -97,12 +105,13 @@ package struct LifecycleTerms: Sendable, Equatable {
 
 extension LifecycleTerms {
     /// The rules as they should be: one for each prefix, and one that tidies up the whole bucket: it deletes neither
-    /// objects nor their versions; one for images of chats, and one for those of them that have the tag of a release.
+    /// objects nor their versions; one for images of chats, and one for those of them that have the tag of a release. Where
+    /// nothing expires, the prefixes have rules for older versions alone.
     package func rules(_ versioning: BucketVersioning) -> [LifecycleRule] {
         let tests = versioning == .never ? [] : renewalTests
-        let chats = chat.map { [expiration($0.prefix, versioning, days: $0.retentionDays)] } ?? []
-        return
-            ((expiring + tests).map { expiration($0, versioning, days: retentionDays) } + [cleanUp(versioning)] + chats)
+        let chats = [chat.flatMap { deletion($0.prefix, versioning, days: $0.retentionDays) }].compactMap(\.self)
+        let prefixes = (expiring + tests).compactMap { deletion($0, versioning, days: retentionDays) }
+        return (prefixes + [cleanUp(versioning)] + chats)
             .map { LifecycleRule(xml: XMLNode("Rule", $0)) } + [chat?.tagRule].compactMap(\.self)
     }
 
@@ -121,16 +130,21 @@ extension LifecycleTerms {
             }
     }
 
-    private func expiration(_ prefix: String, _ versioning: BucketVersioning, days: Int) -> [XMLNode] {
-        let id = "expire-after-\(days)-days" + (prefix.isEmpty ? "" : "-\(prefix)")
-        let rule = [
-            XMLNode("ID", id), XMLNode("Filter", prefix.isEmpty ? [] : [XMLNode("Prefix", prefix)]),
-            XMLNode("Status", "Enabled"), XMLNode("Expiration", [XMLNode("Days", String(days))]),
+    /// - Parameter days: until an object expires; `nil`: it does not, and only its older versions go.
+    /// - Returns: `nil` where there is nothing to delete.
+    private func deletion(_ prefix: String, _ versioning: BucketVersioning, days: Int?) -> [XMLNode]? {
+        guard days != nil || versioning != .never else { return nil }
+        let name = days.map { "expire-after-\($0)-days" } ?? "remove-old-versions"
+        var rule = [
+            XMLNode("ID", name + (prefix.isEmpty ? "" : "-\(prefix)")),
+            XMLNode("Filter", prefix.isEmpty ? [] : [XMLNode("Prefix", prefix)]), XMLNode("Status", "Enabled"),
         ]
-        guard versioning != .never else { return rule }
-        return rule + [
-            XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", String(noncurrentDays))])
-        ]
+        if let days { rule.append(XMLNode("Expiration", [XMLNode("Days", String(days))])) }
+        if versioning != .never {
+            rule.append(
+                XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", String(noncurrentDays))]))
+        }
+        return rule
     }
 
     private func cleanUp(_ versioning: BucketVersioning) -> [XMLNode] {
@@ -145,6 +159,6 @@ extension LifecycleTerms {
     /// Whether a rule bears a name that this or an earlier version gave, here or in deploy/: `expire-after-30-days`.
     static func isOurs(_ id: String) -> Bool {
         if id == "clean-up" || id == "remove-expired-delete-markers" { return true }
-        return id.prefixMatch(of: /expire-after-[0-9]+-days(?:-|$)/) != nil
+        return id.prefixMatch(of: /(?:expire-after-[0-9]+-days|remove-old-versions)(?:-|$)/) != nil
     }
 }

@@ -144,9 +144,8 @@ extension SettingsTable {
         switch row.kind {
         case .objects(let inner): return [own] + inner.flatMap { whole($0, within: path + "[].") }
         case .named(_, let inner): return [own] + inner.flatMap { whole($0, within: path + ".NAME.") }
-        case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .sealingKeys,
-            .releaseKeys,
-            .file:
+        case .text, .integer, .integerOrNull, .flag, .choice, .texts, .textOrReference, .secret, .signingKey,
+            .privateKey, .sealingKeys, .releaseKeys, .file:
             return [own]
         }
     }

@@ -20,11 +20,7 @@ package struct SettingsReview: Sendable {
         errors = [LifecycleConflict(terms)].compactMap(\.self).map { Remark(text: $0.text, advice: $0.advice) }
         warnings =
             Self.shortLifetimes(settings) + Self.sharedQuotas(settings.vending.roles)
-            + settings.assetPrefixes.filter { terms.names.contains($0.prefix) }.map { place in
-                Remark(
-                    text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
-                    advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
-            }
+            + Self.uncovered(settings, terms)
             + [settings.uploads.assetURLWarning, settings.partsWarning].compactMap(\.self)
         let places = settings.policyPlaces.map { "\($0.prefix)* (\($0.setting))" }.joined(separator: ", ")
         policies =
@@ -54,6 +50,15 @@ package struct SettingsReview: Sendable {
 
     package var lines: [String] {
         errors.map { "error: \($0.text)\n    \($0.advice)" } + warnings.map(\.warning)
+    }
+
+    private static func uncovered(_ settings: Settings, _ terms: LifecycleTerms) -> [Remark] {
+        guard terms.retentionDays != nil else { return [] }
+        return settings.assetPrefixes.filter { terms.names.contains($0.prefix) }.map { place in
+            Remark(
+                text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
+                advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
+        }
     }
 
     /// AWS SDKs fetch credentials with every call from 15 minutes before their end on.

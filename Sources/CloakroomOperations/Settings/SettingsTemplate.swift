@@ -61,9 +61,8 @@ package struct SettingsTemplate {
         switch row.kind {
         case .objects(let rows), .named(_, let rows):
             "Each has: \(rows.map(\.path).joined(separator: ", "))".wrapped(columns: 100)
-        case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .sealingKeys,
-            .releaseKeys,
-            .file:
+        case .text, .integer, .integerOrNull, .flag, .choice, .texts, .textOrReference, .secret, .signingKey,
+            .privateKey, .sealingKeys, .releaseKeys, .file:
             []
         }
     }

@@ -87,7 +87,7 @@ package final class Renewer {
         let (outcomes, batch) = await outcomes(of: sent)
         copied(batch.copiedKeys)
         if let fault = fault(in: outcomes) { return fault }
-        let end = now() + settings.retention / .seconds(1)
+        let end = settings.retention.map { now() + $0 / .seconds(1) }
         return .results(
             distinct.positions.indices.map { index in
                 switch statuses[distinct.positions[index]] {
@@ -220,8 +220,8 @@ package final class Renewer {
         return .tryAgain(after: later.after, code: later.code)
     }
 
-    /// - Parameter end: of an object's new life, where S3 does not tell it.
-    private static func result(_ key: String, _ outcome: Renewal.Outcome, end: Date) -> RenewResult {
+    /// - Parameter end: of an object's new life, where S3 does not tell it; `nil`: there is none.
+    private static func result(_ key: String, _ outcome: Renewal.Outcome, end: Date?) -> RenewResult {
         switch outcome {
         case .renewed(let expiration): RenewResult(key: key, renewedUntil: expiration ?? end)
         case .recentlyWritten(let expiration): RenewResult(key: key, renewedUntil: expiration)

@@ -36,9 +36,10 @@ extension Settings {
         package var otherPrefixes: [String] = []
         package var maximumInFlight: Int
         package var partialFailure: PartialFailure
-        package var retention: Duration
+        /// `nil`: assets never expire.
+        package var retention: Duration?
         /// ``retention`` as the settings and S3's rules have it.
-        package var retentionDays: Int { Int(retention.components.seconds / 86_400) }
+        package var retentionDays: Int? { retention.map { Int($0.components.seconds / 86_400) } }
         /// `nil` leaves it to the bucket.
         package var encryption: RenewalSettings.Encryption?
         package var acl: String?
@@ -148,8 +149,9 @@ extension SettingsTable {
             "renewal.partialFailure", .choice(of: Settings.Renewal.PartialFailure.self), default: .retry,
             "When some keys fail for a while: `retry` returns 503 for all, `report` tells each key's result.")
         let retentionDays = SettingsKey(
-            "renewal.retentionDays", .integer(1...36_500), default: 30,
-            "The bucket's lifecycle rule, for `expiresAt` when S3 does not say.")
+            "renewal.retentionDays", .integerOrNull(1...36_500), default: 30,
+            "The bucket's lifecycle rule, for `expiresAt` when S3 does not say; null: nothing but images of chats expires."
+        )
     }
 }
 
@@ -181,7 +183,7 @@ extension Settings.Renewal {
             otherPrefixes: Self.otherPrefixes(renewal, uploads: values.uploads.keyPrefix),
             maximumInFlight: renewal.maximumInFlight,
             partialFailure: renewal.partialFailure,
-            retention: .seconds(86_400) * renewal.retentionDays,
+            retention: renewal.retentionDays.map { Duration.seconds(86_400 * $0) },
             encryption: RenewalSettings.Encryption(renewal),
             acl: renewal.acl,
             keys: renewal.keys,

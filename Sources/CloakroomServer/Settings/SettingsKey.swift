@@ -49,6 +49,9 @@ protocol SettingsDefault {
 
 extension String: SettingsDefault { var fallback: SettingsRow.Fallback { .text(self) } }
 extension Int: SettingsDefault { var fallback: SettingsRow.Fallback { .integer(self) } }
+extension Optional<Int>: SettingsDefault {
+    var fallback: SettingsRow.Fallback { map(\.fallback) ?? SettingsRow.Fallback.none }
+}
 extension Bool: SettingsDefault { var fallback: SettingsRow.Fallback { .flag(self) } }
 extension [String]: SettingsDefault { var fallback: SettingsRow.Fallback { .texts(self) } }
 

@@ -48,11 +48,10 @@ struct SettingsReader {
             guard shape.accepts(text) else { throw SettingsError(path, "is \(json.text)", "give: \(row.expected)") }
             return .text(text)
         case .integer(let range):
-            guard let number = json.integer else { throw wrong }
-            guard range.contains(number) else {
-                throw SettingsError(path, "is \(number), out of range", "give: \(row.expected)")
-            }
-            return .integer(number)
+            return .integer(try integer(json, range, row, at: path, otherwise: wrong))
+        case .integerOrNull(let range):
+            guard json != .null else { return .absent }
+            return .integer(try integer(json, range, row, at: path, otherwise: wrong))
         case .flag:
             guard let flag = json.bool else { throw wrong }
             return .flag(flag)
@@ -96,6 +95,16 @@ struct SettingsReader {
             let secrets = try secrets(json, row, at: path, "the first signs, all verify", otherwise: wrong)
             return .releaseKeys(secrets.map { ReleaseKey(from: $0) })
         }
+    }
+
+    private func integer(
+        _ json: JSON, _ range: ClosedRange<Int>, _ row: SettingsRow, at path: String, otherwise wrong: SettingsError
+    ) throws(SettingsError) -> Int {
+        guard let number = json.integer else { throw wrong }
+        guard range.contains(number) else {
+            throw SettingsError(path, "is \(number), out of range", "give: \(row.expected)")
+        }
+        return number
     }
 
     private mutating func objects(

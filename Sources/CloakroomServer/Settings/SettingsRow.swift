@@ -3,6 +3,8 @@ package struct SettingsRow: Sendable {
     package enum Kind: Sendable {
         case text(TextShape)
         case integer(ClosedRange<Int>)
+        /// The same, or null, which is not the default.
+        case integerOrNull(ClosedRange<Int>)
         case flag
         case choice([String])
         /// At least one, unless the default is none.
@@ -58,6 +60,7 @@ extension SettingsRow {
         switch kind {
         case .text(let shape): shape.expected
         case .integer(let range): "integer, \(range.lowerBound)…\(range.upperBound)"
+        case .integerOrNull(let range): "integer, \(range.lowerBound)…\(range.upperBound), or null"
         case .flag: "true or false"
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         case .texts(let shape): "array, each: \(shape.expected)"

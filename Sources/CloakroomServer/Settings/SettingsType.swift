@@ -26,6 +26,19 @@ extension SettingsType<Int> {
     }
 }
 
+extension SettingsType<Int?> {
+    static func integerOrNull(_ range: ClosedRange<Int>) -> Self {
+        Self(kind: .integerOrNull(range)) {
+            switch $0 {
+            case .integer(let number): .some(.some(number))
+            case .absent: .some(nil)
+            case .text, .flag, .texts, .secret, .key, .privateKey, .sealingKeys, .releaseKeys, .file, .objects, .named:
+                nil
+            }
+        }
+    }
+}
+
 extension SettingsType<Bool> {
     static var flag: Self { Self(kind: .flag) { if case .flag(let flag) = $0 { flag } else { nil } } }
 }

@@ -32,8 +32,9 @@ enum LifecycleCanary: Command {
         let settings = line.settings
         let own = settings.ownObjects
         let terms = LifecycleTerms(settings)
+        guard let days = terms.retentionDays else { return try nothingExpires(values["textfile"]) }
         let canaries = Canaries(
-            days: terms.retentionDays, clock: ExpirationClock(dayLength: day), grace: grace,
+            days: days, clock: ExpirationClock(dayLength: day), grace: grace,
             formerExpire: own.formerCanaries.map { terms.expires($0) } ?? true)
         let prefix = "\(own.canaries)\(name)/"
         let formerPrefix = own.formerCanaries.map { "\($0)\(name)/" }
@@ -48,6 +49,18 @@ enum LifecycleCanary: Command {
             try await round.run()
             return try tell(round, textfile)
         }
+    }
+
+    /// There is nothing to prove, and a timer that runs this is not at fault.
+    private static func nothingExpires(_ textfile: String?) throws(EarlyExit) -> ExitStatus {
+        if let textfile {
+            do throws(StateFile.FileError) {
+                try StateFile.write(CanaryMetrics.text(Canaries(days: 1, grace: .zero), [], now: Date()), to: textfile)
+            } catch {
+                throw .failure("\(error)")
+            }
+        }
+        return Output.print("renewal.retentionDays is null: nothing expires, so that there is nothing to prove")
     }
 
     @LoopActor
@@ -83,7 +96,8 @@ enum LifecycleCanary: Command {
 
         All it knows lies in the bucket, under cloakroom-canary/NAME/ behind the first of lifecycle.prefixes that ends in
         a slash: each host has its own, and what a host leaves behind expires. Canaries of earlier versions, behind
-        renewal.keyPrefix, are followed to their end. It runs with a worker's permissions; it deletes nothing.
+        renewal.keyPrefix, are followed to their end. It runs with a worker's permissions; it deletes nothing. Where
+        renewal.retentionDays is null it stores nothing, and says so.
 
         Options:
           --name N         whose canaries; this host's name. Give one where that changes, as in containers: canaries

@@ -24,7 +24,7 @@ enum LifecycleVerify: Command {
     private static func text(_ bucket: String, _ review: LifecycleReview, _ terms: LifecycleTerms) -> String {
         var lines = review.findings.flatMap { Self.lines($0) }
         if review.isGood {
-            lines.append("\(bucket): good; what is not renewed expires after \(terms.retentionDays) days, as promised")
+            lines.append("\(bucket): good; \(terms.promise), as promised")
         }
         lines += review.tiered.map { [$0.confirmation, $0.versions].compactMap(\.self) } ?? []
         return lines.joined(separator: "\n")
@@ -61,7 +61,7 @@ enum LifecycleVerify: Command {
 
         Holds the bucket's lifecycle rules against the settings, and says what is wrong in plain words: rules for some of
         the objects only, several that overlap, days other than renewal.retentionDays, which workers promise as
-        expiresAt, moves to other storage classes, old versions or parts of uploads that stay for ever, disabled rules; and every
+        expiresAt (null: any rule that deletes assets), moves to other storage classes, old versions or parts of uploads that stay for ever, disabled rules; and every
         rule, not only ours, that can match objects in users' folders. Where users have catalogs/ beside photos/ and
         thumbnails/, as tiered photo storage needs, it confirms that no rule deletes or archives these, and says whether
         versions are kept. Nothing is changed.

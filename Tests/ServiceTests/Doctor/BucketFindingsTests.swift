@@ -89,8 +89,11 @@ struct RenewalFindingsTests {
         RenewalTrial(mode: mode, outcome: outcome, before: probe(), after: after)
     }
 
-    private static func lines(_ trials: [RenewalTrial], mode: String = "auto") throws -> [String] {
-        RenewalFindings(trials, try settings(smallest("renewal: {mode: \"\(mode)\"}")).renewal).all.lines
+    private static func lines(
+        _ trials: [RenewalTrial], mode: String = "auto", days: String = "30"
+    ) throws -> [String] {
+        let renewal = try settings(smallest("renewal: {mode: \"\(mode)\", retentionDays: \(days)}")).renewal
+        return RenewalFindings(trials, renewal).all.lines
     }
 
     private static let refused = Renewal.Outcome.misconfigured(code: "InvalidRequest")
@@ -110,6 +113,17 @@ struct RenewalFindingsTests {
         #expect(
             try Self.lines([Self.trial(.copy, after: early)]).last
                 == "error: the store ends an object after 7 days, renewal.retentionDays is 30")
+    }
+
+    @Test func `a store that ends objects is wrong where nothing is to expire`() throws {
+        let end = Self.written.addingTimeInterval(30 * 86_400 + 3600)
+        #expect(
+            try Self.lines([Self.trial(.copy, after: Self.probe(after: 2, end: end))], days: "null").last
+                == "error: the store ends an object after 30 days, but renewal.retentionDays is null: nothing is to expire"
+        )
+        #expect(
+            try Self.lines([Self.trial(.copy, after: Self.probe(after: 2))], days: "null").last
+                == "ok: the store names no end of an object, as renewal.retentionDays: null wants it")
     }
 
     @Test func `SeaweedFS and MinIO take the second way alone`() throws {

@@ -15,6 +15,16 @@ struct LifecycleFindingsTests {
         #expect(LifecycleFindings.all(good, terms).lines == ["ok: what is not renewed expires after 30 days"])
     }
 
+    @Test func `is content with no rule where nothing is to expire`() throws {
+        let terms = LifecycleTerms(
+            try settings(smallest("uploads: {keyPrefix: 'assets/'}, renewal: {retentionDays: null}")))
+        let good = LifecycleReview(LifecycleConfiguration(rules: terms.rules(.never)), .never, terms)
+        #expect(
+            LifecycleFindings.all(good, terms).lines == [
+                "ok: nothing expires, renewed or not (renewal.retentionDays is null)"
+            ])
+    }
+
     @Test func `does not call wrong what it may not see`() {
         let terms = LifecycleTerms(retentionDays: 30)
         let denied = AWSError(.refused, status: 403, code: "AccessDenied")

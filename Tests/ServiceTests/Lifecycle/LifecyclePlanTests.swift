@@ -44,6 +44,24 @@ struct LifecyclePlanTests {
         #expect(versioned.first?.noncurrentExpiration == .init(days: 7, newerVersions: nil))
     }
 
+    @Test func `puts no rule that deletes objects where nothing is to expire, and takes its own back`() throws {
+        let terms = LifecycleTerms(prefixes: ["assets/"], own: ["cloakroom-canary/"], retentionDays: nil)
+        #expect(changes([], .never, terms) == ["+ clean-up"])
+        let names = ["remove-old-versions-assets/", "remove-old-versions-cloakroom-canary/", "clean-up"]
+        #expect(changes([], .enabled, terms) == names.map { "+ \($0)" })
+        let rules = terms.rules(.enabled)
+        #expect(rules.map(\.expiration) == [nil, nil, .deleteMarkers])
+        #expect(rules.prefix(2).allSatisfy { $0.noncurrentExpiration == .init(days: 7, newerVersions: nil) })
+        let monthly = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
+        #expect(
+            changes(monthly.rules(.never), .never, terms) == ["- expire-after-30-days-assets/", "= clean-up"])
+        #expect(
+            changes(rules, .enabled, monthly) == [
+                "- remove-old-versions-assets/", "- remove-old-versions-cloakroom-canary/", "= clean-up",
+                "+ expire-after-30-days-assets/",
+            ])
+    }
+
     @Test func `changes nothing where the rule is, by whatever name`() {
         #expect(plan(terms.rules(.enabled), .enabled).changesNothing)
         let renamed = terms.rules(.never).map { rule in

@@ -22,6 +22,50 @@ struct LifecycleReviewTests {
         }
     }
 
+    /// Terraform's `retention_days = null`, and CloudFormation's `RetentionDays: 0`.
+    @Test(arguments: [BucketVersioning.never, .enabled, .suspended])
+    func `where nothing is to expire, a rule that deletes assets is wrong, and none is right`(
+        versioning: BucketVersioning
+    ) {
+        let never = LifecycleTerms(prefixes: ["assets/"], own: ["cloakroom-canary/"], retentionDays: nil)
+        #expect(findings(never.rules(versioning), versioning, never) == [])
+        let monthly = LifecycleTerms(prefixes: ["assets/"], own: ["cloakroom-canary/"], retentionDays: 30)
+        #expect(findings(monthly.rules(versioning), versioning, never) == ["error tooShort"])
+        let some = LifecycleRule.test("some", filter: [XMLNode("Prefix", "assets/a")], days: 36_500)
+        #expect(findings(never.rules(versioning) + [some], versioning, never) == ["error expiresSomeEarly"])
+        // Canaries are no assets.
+        let own = LifecycleRule.test("own", filter: [XMLNode("Prefix", "cloakroom-canary/")])
+        #expect(findings(never.rules(versioning) + [own], versioning, never) == [])
+        #expect(LifecycleConflict(LifecycleTerms(users: UserFolders(["photos/"]), retentionDays: nil)) == nil)
+        #expect(!never.expires("assets/"))
+    }
+
+    @Test func `tells what becomes of objects where nothing is to expire`() {
+        let terms = LifecycleTerms(
+            prefixes: ["assets/"], retentionDays: nil,
+            chat: ChatTerms(prefix: "chats/", retentionDays: 8, isTagged: false))
+        for (versioning, versions) in [
+            (BucketVersioning.never, [String]()),
+            (
+                .enabled,
+                [
+                    "The bucket keeps versions: those that a deletion or a renewal leaves behind go 7 days later."
+                ]
+            ),
+        ] {
+            let configuration = LifecycleConfiguration(rules: terms.rules(versioning))
+            let story = LifecycleDescription.story(configuration, versioning, terms, now: Timestamp(Date()))
+            #expect(
+                story == [
+                    "An object that is not deleted stays for ever, as renewal.retentionDays: null says: no enabled rule"
+                        + " expires every object under assets/."
+                ] + versions + [
+                    "Images of chats (chats/) go 8 days after they were uploaded, and one that is released at once.",
+                    "Parts of an upload that is never completed go after 7 days.",
+                ])
+        }
+    }
+
     @Test func `a bucket without rules keeps everything, parts too`() {
         #expect(findings([]) == ["error noExpiration", "error partsStay"])
         #expect(

@@ -9,13 +9,14 @@ extension Renewer {
 
     @LoopActor static func test(
         _ failure: Settings.Renewal.PartialFailure = .retry, prefix: String = "", others: [String] = [],
-        inFlight: Int = 8, metrics: Metrics? = nil, permissions: RenewalPermissions? = nil,
+        inFlight: Int = 8, retention: Duration? = .seconds(86_400), metrics: Metrics? = nil,
+        permissions: RenewalPermissions? = nil,
         _ renew: @escaping @Sendable (String) async -> Renewal.Outcome
     ) throws -> Renewer {
         let settings = Settings.Renewal(
             mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: prefix, otherPrefixes: others,
             maximumInFlight: inFlight,
-            partialFailure: failure, retention: .seconds(86_400))
+            partialFailure: failure, retention: retention)
         return Renewer(
             settings: settings, requestDeadline: .seconds(15), metrics: try metrics ?? Metrics(),
             permissions: permissions,

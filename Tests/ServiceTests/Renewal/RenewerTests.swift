@@ -144,6 +144,14 @@ struct RenewerTests {
         #expect(await (try Renewer.test { _ in outcome }).renew(["a"]) == .results([result]))
     }
 
+    @Test @LoopActor func `promises no end where assets never expire, unless S3 tells one`() async throws {
+        let end = Date(timeIntervalSince1970: 9)
+        for expiration in [nil, end] {
+            let renewer = try Renewer.test(retention: nil) { _ in .renewed(expiration: expiration) }
+            #expect(await renewer.renew(["a"]) == .results([RenewResult(key: "a", renewedUntil: expiration)]))
+        }
+    }
+
     @Test(arguments: [(nil, 5), (Duration.seconds(2), 5), (.seconds(30), 30)] as [(Duration?, Int)])
     @LoopActor func `answers for nobody when one key may pass later, unless it is told to`(
         retryAfter: Duration?, seconds: Int

@@ -17,6 +17,7 @@ struct SettingsTableTests {
                 case (.text(let shape), .text(let text)): #expect(shape.accepts(text), "\(row.path)")
                 case (.texts(let shape), .texts(let texts)): #expect(texts.allSatisfy(shape.accepts), "\(row.path)")
                 case (.integer(let range), .integer(let number)): #expect(range.contains(number), "\(row.path)")
+                case (.integerOrNull(let range), .integer(let number)): #expect(range.contains(number), "\(row.path)")
                 case (.choice(let names), .text(let name)): #expect(names.contains(name), "\(row.path)")
                 case (.objects(let rows), _), (.named(_, let rows), _): check(rows)
                 default: break

@@ -99,6 +99,14 @@ struct SettingsTests {
         #expect(settings.server.drain == .seconds(20) && settings.server.maximumBodyBytes == 65_536)
     }
 
+    @Test func `takes null for assets that never expire, and 30 days for no word of it`() throws {
+        #expect(try settings(smallest("renewal: {retentionDays: null}")).renewal.retentionDays == nil)
+        #expect(try settings(smallest("renewal: {retentionDays: 7}")).renewal.retentionDays == 7)
+        #expect(try settings(smallest("renewal: {}")).renewal.retentionDays == 30)
+        #expect(throws: (any Error).self) { try settings(smallest("renewal: {retentionDays: 0}")) }
+        #expect(throws: (any Error).self) { try settings(smallest("renewal: {minimumAgeSeconds: null}")) }
+    }
+
     @Test func `reads what renewed objects are to be`() throws {
         let settings = try settings(
             smallest(

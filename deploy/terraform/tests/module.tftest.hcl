@@ -246,8 +246,8 @@ run "keeps_everything" {
   }
 
   assert {
-    condition     = !can(jsondecode(output.settings).renewal.retentionDays)
-    error_message = "Nothing is deleted, so there is no retention."
+    condition     = can(jsondecode(output.settings).renewal.retentionDays) && try(jsondecode(output.settings).renewal.retentionDays, 30) == null
+    error_message = "Nothing is deleted, and the settings have to say so: without retentionDays the worker takes 30."
   }
 }
 
