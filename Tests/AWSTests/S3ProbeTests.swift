@@ -29,7 +29,8 @@ struct S3ProbeTests {
         let object = try #require(ObjectAddress(key: "a/b"))
         let (delete, _) = try await ask(.delete(object), .xml(204, ""))
         #expect(delete?.method == "DELETE" && delete?.target == "/a/b")
-        #expect(delete?.fields["if-match"] == "\"00000000000000000000000000000000\"")
+        // With an entity tag a refusal may be for want of s3:GetObject.
+        #expect(delete?.fields["if-match"] == "*")
         let (policy, _) = try await ask(.putPolicy, .xml(204, ""))
         #expect(policy?.method == "PUT" && policy?.target == "/?policy")
         #expect(policy.map { String(decoding: $0.body, as: UTF8.self) } == "no policy")

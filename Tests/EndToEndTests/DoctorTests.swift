@@ -80,6 +80,24 @@ extension EndToEnd {
             }
         }
 
+        /// Such as a policy with `s3:DeleteObject` on assets and photos, beside that of a worker.
+        @Test func `names each place where the worker can delete, also where it may read nothing`() throws {
+            let upstream = try ScriptedUpstream()
+            defer { upstream.s3.stop() }
+            let options = upstream.options { $0["uploads.keyPrefix"] = "assets/" }
+            try Stack.run("doctor-deletes", options) { stack in
+                upstream.s3.identities {
+                    $0[0].prefixes = ["assets/", "photos/"]
+                    $0[0].denied = ["s3:GetObject"]
+                }
+                let found = try Self.visit(stack, ["--only", "worker"], status: 0)
+                #expect(
+                    found.contains("worker warning: it can delete objects under assets/, under photos/USER/"),
+                    "\(found)")
+                #expect(!found.contains { $0.contains("it can read") || $0.contains("none of what it needs not") })
+            }
+        }
+
         @Test func `names what is wrong with Redis, the bucket and nginx`() throws {
             let options = Stack.Options(s3: true, settings: { $0["bucket"] = "no-such-bucket" })
             try Stack.run("doctor-ill", options) { stack in

@@ -105,7 +105,9 @@ package enum S3Probe: Sendable, Equatable {
     case listBuckets
     /// PUT of a bucket policy that no store can take: not JSON.
     case putPolicy
-    /// DELETE of an object under a condition that no object meets.
+    /// DELETE of an object that is not there, on the condition that it is: where the bucket keeps versions, no delete marker
+    /// is left. It takes `s3:DeleteObject` alone; with an entity tag as the condition it would take `s3:GetObject` as well
+    /// (S3 User Guide, "How to perform conditional deletes").
     case delete(ObjectAddress)
     /// PUT of a tag on an object that is not there.
     case tag(ObjectAddress)
@@ -145,7 +147,7 @@ extension S3Client {
             return (bucketMessage("PUT", "policy", fields: Checksum.fields(of: body), body: body), body)
         case .delete(let object):
             var message = message("DELETE", object)
-            message.fields.add("if-match", "\"00000000000000000000000000000000\"")
+            message.fields.add("if-match", "*")
             return (message, [])
         case .tag(let object): return taggingRequest([ReleaseTag.key: ReleaseTag.value], for: object)
         case .read(let object): return (message("GET", object), [])

@@ -6,14 +6,25 @@ package struct WorkerObservations: Sendable {
     package var origin: String
     /// The buckets it was told of.
     package var buckets: Result<[String], AWSError>
-    /// Of a missing key, outside of the doctor's own folder.
-    package var delete: ProbeOutcome
     /// Of a bucket policy that is none.
     package var policy: ProbeOutcome
-    /// Whether a missing key is in a user's folder; `nil`: users have the bucket itself.
-    package var userFolder: Result<Bool, AWSError>?
+    /// Of deletions of missing keys: in the bucket itself, in each place of assets, and in each of users' folders.
+    package var deletions: [Place] = []
+    /// Of reading missing keys in each of users' folders; empty: users have the bucket itself.
+    package var reads: [Place] = []
     /// Of a missing image of a chat; `nil`: there are none.
     package var chat: Chat?
+
+    package struct Place: Sendable {
+        /// Such as `under assets/`.
+        package var words: String
+        package var outcome: ProbeOutcome
+
+        package init(words: String, outcome: ProbeOutcome) {
+            self.words = words
+            self.outcome = outcome
+        }
+    }
 
     package struct Chat: Sendable {
         package var keyPrefix: String
@@ -29,14 +40,11 @@ package struct WorkerObservations: Sendable {
     }
 
     package init(
-        origin: String, buckets: Result<[String], AWSError>, delete: ProbeOutcome, policy: ProbeOutcome,
-        userFolder: Result<Bool, AWSError>?, chat: Chat? = nil
+        origin: String, buckets: Result<[String], AWSError>, policy: ProbeOutcome, chat: Chat? = nil
     ) {
         self.origin = origin
         self.buckets = buckets
-        self.delete = delete
         self.policy = policy
-        self.userFolder = userFolder
         self.chat = chat
     }
 }
@@ -66,7 +74,7 @@ package struct WorkerFindings {
     }
 
     package var all: [Finding] {
-        let tooMuch = [buckets, delete, policy, userFolder, chatDeletion].compactMap(\.self)
+        let tooMuch = [buckets, deletion, policy, reading, chatDeletion].compactMap(\.self)
         let origin = check.ok("its credentials are there: \(observations.origin)")
         let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
         return [origin] + chatActions + rest + untold
@@ -79,10 +87,18 @@ package struct WorkerFindings {
         return excess("it can list \(names.count) buckets", "it learns of data it has nothing to do with")
     }
 
-    private var delete: Finding? {
-        observations.delete == .allowed
-            ? excess("it can delete objects", "who takes it over can delete every asset; renewing needs no deletion")
-            : nil
+    private var deletion: Finding? {
+        Self.allowed(observations.deletions).map {
+            excess(
+                "it can delete objects \($0)",
+                "who takes it over can delete all that is there; renewing needs no deletion")
+        }
+    }
+
+    /// - Returns: `nil` where it was allowed nowhere.
+    private static func allowed(_ places: [WorkerObservations.Place]) -> String? {
+        let words = places.filter { $0.outcome == .allowed }.map(\.words)
+        return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
     private var policy: Finding? {
@@ -91,16 +107,31 @@ package struct WorkerFindings {
     }
 
     private var untold: [Finding] {
-        [("delete objects", observations.delete), ("change the bucket's policy", observations.policy)].compactMap {
-            guard case .unclear(let words) = $1 else { return nil }
-            return check.skipped("S3 does not tell whether it can \($0): \(words)")
+        let policy = WorkerObservations.Place(words: "the bucket's policy", outcome: observations.policy)
+        return untold("delete objects", observations.deletions) + untold("change", [policy])
+            + (renewsUsersFolders ? [] : untold("read objects", observations.reads))
+    }
+
+    private func untold(_ action: String, _ places: [WorkerObservations.Place]) -> [Finding] {
+        var faults: [(words: String, places: [String])] = []
+        for place in places {
+            guard case .unclear(let words) = place.outcome else { continue }
+            if let index = faults.firstIndex(where: { $0.words == words }) {
+                faults[index].places.append(place.words)
+            } else {
+                faults.append((words, [place.words]))
+            }
+        }
+        return faults.map { fault in
+            let places = fault.places.joined(separator: ", ")
+            return check.skipped("S3 does not tell whether it can \(action) \(places): \(fault.words)")
         }
     }
 
-    private var userFolder: Finding? {
-        guard !renewsUsersFolders, case .success = observations.userFolder else { return nil }
+    private var reading: Finding? {
+        guard !renewsUsersFolders, let places = Self.allowed(observations.reads) else { return nil }
         return excess(
-            "it can read users' folders",
+            "it can read what users store \(places)",
             "who takes it over has every user's photos; the worker itself has no need of them")
     }
 
@@ -141,9 +172,7 @@ package struct WorkerFindings {
     }
 
     private var chatDeletion: Finding? {
-        guard let chat = observations.chat, chat.mode == .tag, chat.outcomes[.delete] == .allowed,
-            observations.delete != .allowed
-        else { return nil }
+        guard let chat = observations.chat, chat.mode == .tag, chat.outcomes[.delete] == .allowed else { return nil }
         return excess(
             "it can delete images of chats, though release.mode is \"tag\"",
             "who takes it over can delete them at once; a tag needs no such right")

@@ -19,26 +19,18 @@ struct WorkerCheck {
     }
 
     private func findings(_ origin: String) async -> [Finding] {
-        let (settings, s3, deadline) = (dependencies.settings, dependencies.s3, dependencies.deadline)
+        let (settings, deadline) = (dependencies.settings, dependencies.deadline)
         let service = dependencies.s3(endpoint: settings.aws.s3.withoutBucket(settings.bucket))
         let buckets = await BucketCheck.result { () throws(AWSError) in
             try await service.send(.listBuckets, deadline: deadline)
         }
         var answers = WorkerObservations(
-            origin: origin, buckets: buckets, delete: .unclear("unasked"),
-            policy: ProbeOutcome(ofPolicy: await fault(.putPolicy)), userFolder: nil)
-        if let object = ObjectAddress(key: "cloakroom-doctor-outside-\(dependencies.name)") {
-            answers.delete = ProbeOutcome(await fault(.delete(object)))
-        }
-        if let folder = settings.vending.prefixes.first, !folder.isEmpty,
-            let object = ObjectAddress(key: "\(folder)/\(UserID.doctor.text)/\(dependencies.name)")
-        {
-            answers.userFolder = await BucketCheck.result { () throws(AWSError) in
-                try await s3.exists(object, deadline: deadline)
-            }
-        }
+            origin: origin, buckets: buckets, policy: ProbeOutcome(ofPolicy: await fault(.putPolicy)))
+        answers.deletions = await outcomes(outside + assets + users) { .delete($0) }
+        // Where users have the bucket itself, assets are among what they store.
+        if !settings.userFolders.parents.contains("") { answers.reads = await outcomes(users) { .read($0) } }
         if let chat = settings.uploads.chat,
-            let object = ObjectAddress(key: "\(chat.keyPrefix)cloakroom-doctor-missing-\(dependencies.name)")
+            let object = ObjectAddress(key: "\(chat.keyPrefix)\(missing)")
         {
             var outcomes: [ChatAction: ProbeOutcome] = [:]
             // Deletion in each mode: with a tag it is too much.
@@ -50,6 +42,36 @@ struct WorkerCheck {
         return WorkerFindings(
             answers, bucket: settings.bucket, renewsUsersFolders: settings.renewal.ownFolders != nil
         ).all
+    }
+
+    // MARK: Keys that are not there
+
+    /// A place in the words of a sentence, and a key there.
+    private typealias Place = (words: String, key: String)
+
+    private var missing: String { "cloakroom-doctor-missing-\(dependencies.name)" }
+
+    private var outside: [Place] { [("in the bucket itself", "cloakroom-doctor-outside-\(dependencies.name)")] }
+
+    private var assets: [Place] {
+        dependencies.settings.assetPrefixes.map(\.prefix).filter { !$0.isEmpty }
+            .map { ("under \($0)", "\($0)\(missing)") }
+    }
+
+    private var users: [Place] {
+        dependencies.settings.userFolders.parents
+            .map { ("under \($0)USER/", "\($0)\(UserID.doctor.text)/\(missing)") }
+    }
+
+    private func outcomes(
+        _ places: [Place], _ probe: (ObjectAddress) -> S3Probe
+    ) async -> [WorkerObservations.Place] {
+        var outcomes: [WorkerObservations.Place] = []
+        for place in places {
+            guard let object = ObjectAddress(key: place.key) else { continue }
+            outcomes.append(.init(words: place.words, outcome: ProbeOutcome(await fault(probe(object)))))
+        }
+        return outcomes
     }
 
     private static func probe(_ action: ChatAction, _ object: ObjectAddress) -> S3Probe {

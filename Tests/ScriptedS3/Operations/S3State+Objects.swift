@@ -246,6 +246,13 @@ extension S3State {
     mutating func deleteObject(_ call: Call) throws(S3Error) -> S3Reply {
         let version = call.request.parameter("versionId")
         try call.who.require(version == nil ? "s3:DeleteObject" : "s3:DeleteObjectVersion", call.key)
+        if let tag = call.request.field("if-match") {
+            // User Guide, "How to perform conditional deletes".
+            if tag != "*" { try call.who.require("s3:GetObject", call.key) }
+            guard let current = self[bucket: call.request.bucket].current(call.key),
+                tag == "*" || CopyConditions.matches(tag, current)
+            else { throw .preconditionFailed("If-Match") }
+        }
         let id = versionID(number())
         let deleted = self[bucket: call.request.bucket].delete(call.key, version: version, now: call.now) { id }
         var reply = S3Reply(204)

@@ -101,12 +101,15 @@ struct RoleFindingsTests {
 struct WorkerFindingsTests {
     private static let denied = AWSError(.refused, status: 403, code: "AccessDenied")
 
+    private static let places = ["in the bucket itself", "under assets/", "under photos/USER/", "under notes/USER/"]
+        .map { WorkerObservations.Place(words: $0, outcome: .refused) }
+
     private static func lines(
         renewsUsersFolders: Bool = false, _ change: (inout WorkerObservations) -> Void = { _ in }
     ) -> [String] {
-        var answers = WorkerObservations(
-            origin: "instance", buckets: .failure(denied), delete: .refused, policy: .refused,
-            userFolder: .failure(denied))
+        var answers = WorkerObservations(origin: "instance", buckets: .failure(denied), policy: .refused)
+        answers.deletions = places
+        answers.reads = Array(places.suffix(2))
         change(&answers)
         return WorkerFindings(answers, bucket: "photos", renewsUsersFolders: renewsUsersFolders).all.lines
     }
@@ -122,22 +125,40 @@ struct WorkerFindingsTests {
     @Test func `tells all that is too much`() {
         let lines = Self.lines {
             $0.buckets = .success(["photos", "payroll"])
-            $0.delete = ProbeOutcome(AWSError(.refused, status: 412, code: "PreconditionFailed"))
+            $0.deletions[0].outcome = ProbeOutcome(AWSError(.refused, status: 412, code: "PreconditionFailed"))
             $0.policy = ProbeOutcome(ofPolicy: AWSError(.refused, status: 400, code: "MalformedPolicy"))
-            $0.userFolder = .success(false)
+            $0.reads[0].outcome = ProbeOutcome(AWSError(.refused, status: 404, code: "NoSuchKey"))
         }
         #expect(
             lines.dropFirst() == [
-                "warning: it can list 2 buckets", "warning: it can delete objects",
-                "warning: it can change the bucket's policy", "warning: it can read users' folders",
+                "warning: it can list 2 buckets", "warning: it can delete objects in the bucket itself",
+                "warning: it can change the bucket's policy",
+                "warning: it can read what users store under photos/USER/",
+            ])
+    }
+
+    /// A policy may allow one place alone, such as assets, or users' photos.
+    @Test func `names each place where it can delete or read`() {
+        let lines = Self.lines {
+            for index in 1...2 { $0.deletions[index].outcome = .allowed }
+            $0.reads[1].outcome = .allowed
+        }
+        #expect(
+            lines.dropFirst() == [
+                "warning: it can delete objects under assets/, under photos/USER/",
+                "warning: it can read what users store under notes/USER/",
             ])
     }
 
     @Test func `says what it was not told of deletions`() {
         let lines = Self.lines {
-            $0.delete = ProbeOutcome(AWSError(.transient, status: 503, code: "SlowDown"))
+            for index in 0...1 {
+                $0.deletions[index].outcome = ProbeOutcome(AWSError(.transient, status: 503, code: "SlowDown"))
+            }
         }
-        #expect(lines.last == "skipped: S3 does not tell whether it can delete objects: SlowDown (503)")
+        #expect(
+            lines.last == "skipped: S3 does not tell whether it can delete objects in the bucket itself, under assets/:"
+                + " SlowDown (503)")
     }
 
     @Test(arguments: [
@@ -153,7 +174,7 @@ struct WorkerFindingsTests {
     }
 
     @Test func `where users renew what is in their folders, the worker has to read those`() {
-        let lines = Self.lines(renewsUsersFolders: true) { $0.userFolder = .success(false) }
+        let lines = Self.lines(renewsUsersFolders: true) { $0.reads[0].outcome = .allowed }
         #expect(!lines.contains { $0.hasPrefix("warning") })
     }
 
@@ -172,10 +193,10 @@ struct WorkerFindingsTests {
                 "ok: it can do none of what it needs not, as far as S3 tells",
             ])
         let beyond = Self.lines {
-            $0.delete = .allowed
+            $0.deletions[0].outcome = .allowed
             $0.chat = Self.chat(.delete)
         }
-        #expect(beyond.contains("warning: it can delete objects"))
+        #expect(beyond.contains("warning: it can delete objects in the bucket itself"))
     }
 
     @Test func `in mode tag a right to delete is too much`() {
@@ -191,7 +212,7 @@ struct WorkerFindingsTests {
     func `each action that is missing for images of chats is named, and the advice names all`(mode: ReleaseMode) throws
     {
         let observations = WorkerObservations(
-            origin: "instance", buckets: .failure(Self.denied), delete: .refused, policy: .refused, userFolder: nil,
+            origin: "instance", buckets: .failure(Self.denied), policy: .refused,
             chat: Self.chat(
                 mode, refused: [.read, .upload, .abortUpload, .listParts, mode == .delete ? .tag : .delete]))
         let findings = WorkerFindings(observations, bucket: "photos", renewsUsersFolders: false).all
