@@ -5,20 +5,42 @@ import CloakroomServer
 
 /// Reads the lines of a file of any size, a piece at a time.
 struct AuditFileReader {
-    struct AuditFileReadError: Error, CustomStringConvertible {
-        let path: String
-        let reason: SystemError
+    enum AuditFileReadError: Error, CustomStringConvertible {
+        case system(path: String, reason: SystemError)
+        /// By gzip: nothing of it was read.
+        case compressed(path: String)
 
-        var description: String { "\(path): \(reason)" }
+        var description: String {
+            switch self {
+            case .system(let path, let reason): "\(path): \(reason)"
+            case .compressed(let path):
+                "\(path) is compressed with gzip, so no line of it was verified; give all files, oldest first, by:"
+                    + " zcat -f OLDEST … NEWEST | cloakroom audit verify -"
+            }
+        }
     }
 
+    /// `-` for standard input.
     let path: String
+    private let standardInput: Int32
     private static let pieceSize = 1 << 18
+    /// RFC 1952, section 2.3.1.
+    private static let gzip: [UInt8] = [0x1F, 0x8B]
+
+    init(path: String, standardInput: Int32 = STDIN_FILENO) {
+        self.path = path
+        self.standardInput = standardInput
+    }
 
     func read(into verifier: inout AuditVerifier) throws(AuditFileReadError) {
+        let isStandardInput = path == "-"
+        let path = isStandardInput ? "standard input" : self.path
         let file: Descriptor
-        do { file = try Descriptor(checking: open(path, O_RDONLY | O_CLOEXEC)) } catch {
-            throw AuditFileReadError(path: path, reason: error)
+        do {
+            file = try Descriptor(
+                checking: isStandardInput ? dup(standardInput) : open(path, O_RDONLY | O_CLOEXEC))
+        } catch {
+            throw .system(path: path, reason: error)
         }
         var status = stat()
         let size = fstat(file.raw, &status) == 0 ? Int(status.st_size) : 0
@@ -29,8 +51,12 @@ struct AuditFileReader {
         while true {
             let count = Glibc.read(file.raw, &piece, piece.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw AuditFileReadError(path: path, reason: SystemError(code: errno)) }
+            guard count >= 0 else { throw .system(path: path, reason: SystemError(code: errno)) }
             guard count > 0 else { break }
+            if done == 0, piece[..<count].starts(with: Self.gzip) {
+                progress.clear()
+                throw .compressed(path: path)
+            }
             var rest = piece[..<count]
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 if !isTooLong { line += rest[..<end] }

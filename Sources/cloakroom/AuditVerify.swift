@@ -59,11 +59,12 @@ enum AuditVerify: Command {
 
     static let help = """
         Usage: cloakroom audit verify [--continued] FILE…
+               cloakroom audit verify [--continued] -
                cloakroom audit verify --stream NAME SETTINGS
 
         Follows the chains of audit lines, each of which holds the SHA-256 of the line before it of the same worker, and
         tells which lines were changed, are missing, stand in the wrong place or are there twice; then one line a chain.
-        Files that were rotated are given oldest first.
+        Files that were rotated are given oldest first; - is standard input, for files that were compressed.
 
         A chain cannot show that its last lines are gone, nor that a writer of the file wrote all of it anew. The last
         digests, kept somewhere else, do: an older line with such a digest must still be there.
@@ -77,6 +78,7 @@ enum AuditVerify: Command {
         Examples:
           cloakroom audit verify /var/log/cloakroom/audit.log.1 /var/log/cloakroom/audit.log
           cloakroom audit verify --continued /var/log/cloakroom/audit.log
+          zcat -f /var/log/cloakroom/audit.log.2.gz /var/log/cloakroom/audit.log.1 | cloakroom audit verify --continued -
           cloakroom audit verify --stream audit /etc/cloakroom/cloakroom.json5
         """
 }
