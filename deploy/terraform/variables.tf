@@ -162,7 +162,7 @@ variable "key_prefix" {
 }
 
 variable "renewal_key_prefix" {
-  description = "What stands before the keys of renewals (renewal.keyPrefix): empty in a new deployment; as it was in an older one."
+  description = "What stands before the keys of renewals (renewal.keyPrefix): as key_prefix in a new deployment; as it was in an older one, such as empty for assets in the bucket itself."
   type        = string
 
   validation {

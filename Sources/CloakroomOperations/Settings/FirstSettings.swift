@@ -55,8 +55,8 @@ package struct FirstSettings {
         var values = [
             "region": Self.quoted(region), "bucket": Self.quoted(bucket), "vending.roleARN": Self.quoted(roleARN),
             "tokens.issuers": issuers, "redis.address": Self.quoted(redis),
-            // What renews and expires lies apart from the users' folders, which do not.
-            "uploads.keyPrefix": #""assets/""#, "renewal.keyPrefix": #""""#,
+            // What renews and expires lies apart from the users' folders, which do not; the worker needs no other place.
+            "uploads.keyPrefix": #""assets/""#, "renewal.keyPrefix": #""assets/""#,
             "lifecycle.prefixes": #"["assets/"]"#,
             // The last one is for the catalogs of tiered photo storage.
             "vending.prefixes": #"["photos", "thumbnails", "metadata", "catalogs"]"#,

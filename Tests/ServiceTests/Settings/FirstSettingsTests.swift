@@ -30,8 +30,20 @@ struct FirstSettingsTests {
         let settings = try load(first)
         #expect(settings.renewal.retention == .seconds(30 * 86_400) && settings.limits.vend.quota == 60)
         #expect(settings.vending.prefixes == ["photos", "thumbnails", "metadata", "catalogs"])
-        #expect(settings.renewal.keyPrefix == "")
+        #expect(settings.renewal.keyPrefix == "assets/")
         #expect(settings.lifecycle.prefixes == ["assets/"] && first.text.contains(#"    prefixes: ["assets/"],"#))
+    }
+
+    /// The policies of the worker and of a CDN go by these places.
+    @Test func `confine the worker to assets, and are nothing to warn of`() throws {
+        for chats in [false, true] {
+            var first = FirstSettings(.aws)
+            first.chats = chats
+            let settings = try load(first)
+            let review = SettingsReview(settings)
+            #expect(review.errors.isEmpty && review.warnings.isEmpty, "\(review.lines)")
+            #expect(settings.policyPrefixes.map(\.prefix) == ["assets/"])
+        }
     }
 
     @Test func `name the audit's file where one is given`() throws {

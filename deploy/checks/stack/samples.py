@@ -18,7 +18,7 @@ LAYOUT = {"KeyPrefix": "assets/", "RenewalKeyPrefix": "", "LifecyclePrefix": "as
 PLAIN = LAYOUT | {"Bucket": "my-assets", "OtherSettings": members(tokens=TOKENS)}
 
 RUNS = {
-    "plain": PLAIN,
+    "plain": PLAIN | {"RenewalKeyPrefix": "assets/"},
     "everything": PLAIN | {
         "Versioning": "enabled",
         "KmsKeyArn": KEY,

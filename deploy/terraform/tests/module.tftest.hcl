@@ -58,7 +58,12 @@ variables {
   }
 }
 
+# A new deployment; the other runs have older assets in the bucket itself.
 run "plain" {
+  variables {
+    renewal_key_prefix = "assets/"
+  }
+
   assert {
     condition     = aws_iam_role.session.force_detach_policies
     error_message = "A role with the policy of a revocation could not be deleted."
@@ -72,6 +77,11 @@ run "plain" {
   assert {
     condition     = output.secrets_to_set == tolist(["\"file\":\"secrets/token\"", "\"file\":\"secrets/uploads\""])
     error_message = "The settings name the secret of the issuer, and that of multipart uploads."
+  }
+
+  assert {
+    condition     = !strcontains(jsonencode(output.worker_policies), "arn:aws:s3:::my-assets/*")
+    error_message = "The worker needs no more of the bucket than assets/."
   }
 }
 
