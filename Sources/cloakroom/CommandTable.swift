@@ -5,7 +5,7 @@ enum CommandTable {
     static let commands: [any Command.Type] = [
         InitCommand.self, SettingsCommand.self, ServeCommand.self, StatusCommand.self, CheckCommand.self,
         DoctorCommand.self, LoadCommand.self, AuditVerify.self, EventsStatus.self, EventsDead.self, LifecycleShow.self,
-        LifecycleApply.self,
+        LifecycleApply.self, LifecycleSuspend.self,
         LifecycleVerify.self,
         LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, CORSShow.self,
         CORSApply.self, CORSVerify.self, NginxCORS.self, PolicyShow.self, PolicyTest.self,

@@ -106,8 +106,8 @@ struct CommandTableTests {
         #expect(
             CommandTable.help.contains(
                 """
-                  lifecycle     the bucket's rules that let objects expire: show, apply, verify,
-                                plan-prefixes, validate, canary
+                  lifecycle     the bucket's rules that let objects expire: show, apply,
+                                suspend, verify, plan-prefixes, validate, canary
                 """))
     }
 }

@@ -168,6 +168,25 @@ extension EndToEnd {
             }
         }
 
+        @Test func `suspend disables the rule, the rules of others stay, and apply enables it again`() throws {
+            try FastStore.run("suspend") { store, folder in
+                let settings = try store.settings(folder)
+                #expect(try store.lifecycle(["apply", "--yes", settings]).status == 0)
+                let shown = try store.lifecycle(["suspend", "--dry-run", settings])
+                #expect(shown.status == 0 && shown.text.contains("1 rule to suspend"), "\(shown.text)")
+                #expect(try store.lifecycle(["suspend", settings]).status == 1)
+                #expect(try store.lifecycle(["verify", settings]).status == 0)
+                let suspended = try store.lifecycle(["suspend", "--yes", settings])
+                #expect(suspended.status == 0 && suspended.text.contains("Terraform"), "\(suspended.text)")
+                let verified = try store.lifecycle(["verify", settings])
+                #expect(verified.status == 1 && verified.text.contains("but is disabled"), "\(verified.text)")
+                let again = try store.lifecycle(["suspend", "--yes", settings])
+                #expect(again.status == 0 && again.text.contains("nothing to suspend"), "\(again.text)")
+                #expect(try store.lifecycle(["apply", "--yes", settings]).status == 0)
+                #expect(try store.lifecycle(["verify", settings]).status == 0)
+            }
+        }
+
         /// What Terraform's `retention_days = null` and CloudFormation's `RetentionDays: 0` give.
         @Test func `where nothing is to expire, apply takes its rule back, and all are content`() throws {
             try FastStore.run("never") { store, folder in

@@ -67,7 +67,7 @@ enum LifecycleApply: Command {
         return verdict(review)
     }
 
-    private static func text(_ change: LifecyclePlan.Change) -> String {
+    static func text(_ change: LifecyclePlan.Change) -> String {
         switch change {
         case .removed(let rule): "- " + LifecycleDescription.rule(rule)
         case .added(let rule): "+ " + LifecycleDescription.rule(rule)
@@ -89,7 +89,7 @@ enum LifecycleApply: Command {
 
     /// S3 spreads a configuration; until then it may tell the one before.
     @LoopActor
-    private static func isThere(_ plan: LifecyclePlan, _ s3: S3Client) async throws(AWSError) -> Bool {
+    static func isThere(_ plan: LifecyclePlan, _ s3: S3Client) async throws(AWSError) -> Bool {
         for _ in 0..<5 {
             if isDone(plan, in: try await s3.lifecycle(deadline: .now + SettingsCommandLine.requestDeadline)) {
                 return true

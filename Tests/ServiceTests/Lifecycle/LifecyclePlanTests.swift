@@ -62,6 +62,40 @@ struct LifecyclePlanTests {
             ])
     }
 
+    @Test func `suspends its own rules that delete assets, and no other`() {
+        let terms = LifecycleTerms(
+            prefixes: ["assets/"], own: ["cloakroom-canary/"], retentionDays: 30,
+            chat: ChatTerms(prefix: "chats/", retentionDays: 8, isTagged: true))
+        let renamed = LifecycleRule(
+            xml: XMLNode("Rule", terms.rules(.enabled)[0].xml.elements.filter { $0.name != "ID" }))
+        let glacier = XMLNode("Transition", [XMLNode("Days", "9"), XMLNode("StorageClass", "GLACIER")])
+        let others: [LifecycleRule] = [
+            .test("tmp", filter: [XMLNode("Prefix", "tmp/")], days: 3), .test("off", status: "Disabled"),
+            .test("moves", more: [glacier]),
+        ]
+        let current = LifecycleConfiguration(
+            rules: others + [renamed] + terms.rules(.enabled), transitionMinimumSize: "varies_by_storage_class")
+        let plan = LifecyclePlan(suspending: current, .enabled, terms)
+        let suspended = ["", "expire-after-30-days-assets/", "expire-after-30-days-cloakroom-canary/"]
+        #expect(plan.target.rules.count == current.rules.count)
+        #expect(plan.target.transitionMinimumSize == "varies_by_storage_class")
+        for (rule, former) in zip(plan.target.rules, current.rules) {
+            let isSuspended = suspended.contains(rule.id)
+            #expect(rule.id == former.id && rule.isEnabled == (former.isEnabled && !isSuspended), "\(rule.id)")
+            #expect(isSuspended || rule == former)
+            #expect(rule.expiration == former.expiration && rule.filter == former.filter)
+        }
+        #expect(
+            plan.deleting.map(\.id) == [
+                "tmp", "moves", "expire-after-8-days-chats/", "expire-after-1-days-released-chats/",
+            ])
+        #expect(!plan.changesNothing)
+        #expect(LifecyclePlan(suspending: plan.target, .enabled, terms).changesNothing)
+        // Then apply puts them back.
+        let back = LifecyclePlan(plan.target, .enabled, terms, replacesAll: false).target.rules
+        #expect(back.count { $0.isEnabled } == 7)
+    }
+
     @Test func `changes nothing where the rule is, by whatever name`() {
         #expect(plan(terms.rules(.enabled), .enabled).changesNothing)
         let renamed = terms.rules(.never).map { rule in
