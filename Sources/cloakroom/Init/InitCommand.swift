@@ -46,6 +46,8 @@ enum InitCommand: Command {
               cloakroom check \(file)
               cloakroom doctor \(file)
               cloakroom serve --workers 2 --listen unix:/run/cloakroom/worker-%d.sock \(file)
+
+            Other hosts of the same deployment get copies of these files: init would draw other secrets there.
             """
     }
 
