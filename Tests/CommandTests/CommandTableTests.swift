@@ -72,7 +72,7 @@ struct CommandTableTests {
         (["policy", "sho"], "policy has two commands, show and test", "cloakroom policy --help"),
         (
             ["lifecycle", "--json", "show"],
-            "lifecycle has the commands show, apply, verify, plan-prefixes, validate and canary",
+            "lifecycle has the commands show, apply, suspend, verify, plan-prefixes, validate and canary",
             "cloakroom lifecycle --help"
         ),
         (

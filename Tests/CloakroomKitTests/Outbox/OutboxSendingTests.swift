@@ -188,7 +188,7 @@ import Testing
         let refusal = "<Error><Code>AccessDenied</Code><Message>Request is not valid yet</Message></Error>"
         await bench.network.inject("PUT", .response(HTTPResponse(status: 403, body: Data(refusal.utf8))))
         #expect(await outbox.run().sent == 1)
-        #expect(await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "PUT "])
+        #expect(await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "GET ", "PUT "])
     }
 
     @Test func `an asset's result is delivered until it is acknowledged`() async throws {
