@@ -38,7 +38,8 @@ struct CurlTLSTests {
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }
 
-    /// `openssl s_server -www` says of each session whether it is new.
+    /// `openssl s_server -www` says of each session whether it is new. With TLS 1.3 it gives a new session two tickets, and
+    /// libcurl 8.12 and later uses each once (RFC 8446, appendix C.4): of more connections at once it opens some anew.
     @Test @LoopActor func `connections of all handles resume the session of the first`() async throws {
         let server = try await onThread { try TLSServer(name: "IP:127.0.0.1") }
         var options = LoopCurlTransport.Options()
@@ -47,7 +48,7 @@ struct CurlTLSTests {
         let request = UpstreamRequest(method: "GET", url: server.url)
         let first = try await transport.send(request, timeout: .seconds(10))
         #expect(String(decoding: first.body, as: UTF8.self).contains("New, TLSv1"))
-        let others = (1...3).map { _ in
+        let others = (1...2).map { _ in
             LoopActor.spawn { (try? await transport.send(request, timeout: .seconds(10)))?.body ?? [] }
         }
         for other in others {
