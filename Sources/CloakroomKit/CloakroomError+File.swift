@@ -20,4 +20,11 @@ extension CloakroomError {
         let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .unwritableFile
         return CloakroomError(code, "\(doing) \(file.lastPathComponent): \(String(cString: strerror(number)))")
     }
+
+    /// Of Foundation, which could not write a file or make a folder.
+    package static func writing(_ file: URL, _ error: any Error) -> CloakroomError {
+        let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
+        return CloakroomError(
+            isFull ? .diskFull : .unwritableFile, "\(file.lastPathComponent): \(error.localizedDescription)")
+    }
 }

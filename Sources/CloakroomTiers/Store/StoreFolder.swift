@@ -49,7 +49,7 @@ struct StoreFolder: Sendable {
                 try FileManager.default.createDirectory(
                     at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
-                throw CloakroomError(.unwritableFile, "\(folder.path) cannot be made: \(error.localizedDescription)")
+                throw CloakroomError.writing(folder, error)
             }
         }
     }
@@ -98,9 +98,7 @@ struct StoreFolder: Sendable {
     ///
     /// - Returns: when its bytes are on the disk; its name is when the folder was synced.
     static func write(_ bytes: Data, to file: URL) throws(CloakroomError) {
-        do { try bytes.write(to: file, options: .atomic) } catch {
-            throw CloakroomError(of: error, otherwise: .unwritableFile, file.lastPathComponent)
-        }
+        do { try bytes.write(to: file, options: .atomic) } catch { throw CloakroomError.writing(file, error) }
         guard chmod(file.path, 0o600) == 0 else { throw .file("set the mode of", file) }
         try syncFile(file)
     }

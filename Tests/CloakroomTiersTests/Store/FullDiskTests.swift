@@ -31,6 +31,14 @@ import Testing
         #expect(try await device.store.thumbnails().count == 2)
     }
 
+    @Test func `a file of the store that does not fit is told as a full disk`() async throws {
+        let disk = try SmallDisk(byteCount: 1 << 20)
+        defer { disk.unmount() }
+        try disk.fill()
+        let file = disk.url.appendingPathComponent("identity")
+        #expect(await CloakroomError.code { try StoreFolder.write(Data(count: 100_000), to: file) } == .diskFull)
+    }
+
     /// As a process has it that was being started while the file was open.
     @Test func `a copy that does not fit takes no room, also while it is open elsewhere`() async throws {
         let disk = try SmallDisk(byteCount: 8 << 20)

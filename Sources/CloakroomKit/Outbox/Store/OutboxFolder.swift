@@ -37,7 +37,7 @@ struct OutboxFolder: Sendable {
             try FileManager.default.createDirectory(
                 at: files, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CloakroomError(.unwritableFile, "\(files.path) cannot be made: \(error.localizedDescription)")
+            throw CloakroomError.writing(files, error)
         }
         do { try url.protectFolders(with: [files]) } catch {
             throw CloakroomError(of: error, otherwise: .storeFailed, "the folder of the outbox cannot be protected")
@@ -58,7 +58,7 @@ struct OutboxFolder: Sendable {
         let target = file(id)
         do {
             do { try FileManager.default.copyItem(at: source.resolvingSymlinksInPath(), to: target) } catch {
-                throw Self.failure(error, source)
+                throw CloakroomError.writing(source, error)
             }
             try original.checkUnchanged()
             return try await finish(target, byteCount: original.byteCount)
@@ -72,7 +72,7 @@ struct OutboxFolder: Sendable {
     @concurrent func write(_ bytes: Data, as id: String) async throws -> OutboxFile {
         let target = file(id)
         do {
-            do { try bytes.write(to: target) } catch { throw Self.failure(error, target) }
+            do { try bytes.write(to: target) } catch { throw CloakroomError.writing(target, error) }
             return try await finish(target, byteCount: Int64(bytes.count))
         } catch {
             unlink(target.path)
@@ -84,7 +84,7 @@ struct OutboxFolder: Sendable {
         guard chmod(target.path, 0o600) == 0 else { throw CloakroomError.file("set the mode of", target) }
         // A copy may have the protection of what it was copied from, with which no upload could read it while the device
         // is locked.
-        do { try protect(target) } catch { throw Self.failure(error, target) }
+        do { try protect(target) } catch { throw CloakroomError.writing(target, error) }
         try Self.sync(target)
         let copy = try UploadFile(target)
         guard copy.byteCount == byteCount else {
@@ -100,7 +100,7 @@ struct OutboxFolder: Sendable {
     func writeRecord(_ row: OutboxRow) throws(CloakroomError) {
         let file = record(row.id)
         do { try JSONEncoder().encode(OutboxFileRecord(row)).write(to: file, options: .atomic) } catch {
-            throw Self.failure(error, file)
+            throw CloakroomError.writing(file, error)
         }
         guard chmod(file.path, 0o600) == 0 else { throw .file("set the mode of", file) }
         try Self.sync(file)
@@ -233,12 +233,6 @@ struct OutboxFolder: Sendable {
         guard descriptor >= 0 else { throw .file("open", file) }
         defer { close(descriptor) }
         guard PrivateFolder.sync(descriptor) else { throw .file("sync", file) }
-    }
-
-    private static func failure(_ error: any Error, _ file: URL) -> CloakroomError {
-        let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
-        return CloakroomError(
-            isFull ? .diskFull : .unwritableFile, "\(file.lastPathComponent): \(error.localizedDescription)")
     }
 }
 
