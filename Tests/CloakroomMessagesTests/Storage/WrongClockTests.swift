@@ -49,6 +49,21 @@ import Testing
         #expect(try #require(try await ownCuts(device)?.latest).date < relay)
     }
 
+    @Test func `a message that is written by a clock which lags is sent, also where a change has it end at once`()
+        async throws
+    {
+        let device = try await RetentionFixture(server: false)
+        // From another device of this user, which knows the time.
+        let before = device.clocks.reading.wall + 5 * 3_600_000
+        try await device.receive(
+            device.said(.noStorage, version: 4, cutBefore: before, by: RetentionFixture.own), from: RetentionFixture.own
+        )
+        try await device.want(.oneWeek)
+        let message = OutgoingMessage(id: try "new".asMessage, in: conversation, body: Data("new".utf8))
+        #expect(try await device.retention.keep(message).policy == .oneWeek)
+        #expect(try await device.shown() == [])
+    }
+
     @Test func `cuts that were made with the right time stay when a wrong one is corrected`() async throws {
         let device = try await RetentionFixture(server: false)
         // From another device of this user, which knows it.
