@@ -89,18 +89,20 @@ def run_twice(program, case):
     first = run(program, case)
     if first.finding:
         return first
-    again = run(program, case)
+    # A trace shows what the run does without one.
+    again = run(program, case, ["--trace"])
     if again.finding or again.trace != first.trace:
         first.finding = f"the same seed does something else: {first.trace} and {again.trace or again.finding}"
     return first
 
 
-def run(program, case):
+def run(program, case, options=()):
     folder = _folder()
     began = time.monotonic()
     try:
-        finished = subprocess.run([str(program), *case.arguments(), "--folder", folder], env=ENVIRONMENT, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, errors="replace", timeout=_LONGEST_A_DAY * case.days)
+        finished = subprocess.run([str(program), *case.arguments(), "--folder", folder, *options], env=ENVIRONMENT,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                  timeout=_LONGEST_A_DAY * case.days)
         output, code = finished.stdout, finished.returncode
     except subprocess.TimeoutExpired as late:
         output, code = (late.stdout or b"").decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or "", None

@@ -29,8 +29,9 @@ final class WorkerProcess {
         let transport = WorkerUpstreams(of: name, in: world)
         let keys = Credentials(
             accessKeyID: ObjectStore.worker.accessKeyID, secretAccessKey: Secret(ObjectStore.worker.secretAccessKey))
-        // With a trace, what it logs of failures as well.
-        let log = Log(sink: Trace.isShown ? try LineSink(path: nil) : nil, level: .warning)
+        // A trace shows what it logs of failures, too. Without one the lines are written all the same: each is work at the end
+        // of a turn, for which the loop does not wait, and so decides what else runs before.
+        let log = Log(sink: try LineSink(path: Trace.isShown ? nil : "/dev/null"), level: .warning)
         let redis = try settings.redis.client(log: log, intervals: Self.intervals(world))
         self.redis = redis
         let dependencies = ServiceDependencies(
