@@ -17,6 +17,8 @@ final class DeviceClock: Sendable {
         var most: Milliseconds
         /// Whether the device has started since then.
         var hasStarted = false
+        /// Whether the messenger has had the server's time since it is new on the device.
+        var hasServerTime = false
     }
 
     private let state: Locked<State>
@@ -33,6 +35,7 @@ final class DeviceClock: Sendable {
     var settings: Int { state.withLock { $0.settings } }
     /// How often the device has started since the first time.
     var starts: Int { state.withLock { $0.starts } }
+    var hasServerTime: Bool { state.withLock { $0.hasServerTime } }
     /// By how much the wall clock differs from itself across a start of the device, since the server's time was written down.
     var unexplained: Milliseconds { state.withLock { $0.hasStarted ? $0.most - $0.least : 0 } }
 
@@ -56,6 +59,9 @@ final class DeviceClock: Sendable {
             $0.hasStarted = true
         }
     }
+
+    /// Tells whether the messenger has the server's time: `false` where it is new.
+    func noteServerTime(_ isKnown: Bool) { state.withLock { $0.hasServerTime = isKnown } }
 
     /// The server's time has been written down.
     func explain() { state.withLock { ($0.least, $0.most, $0.hasStarted) = ($0.offset, $0.offset, false) } }

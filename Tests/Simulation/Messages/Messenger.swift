@@ -32,6 +32,7 @@ final class Messenger {
     private var random: SeededGenerator
     private var events: SeededGenerator
     private var settings: SeededGenerator
+    private var workerReach: SeededGenerator
     private(set) var isRunning = false
 
     /// A message that waits for a network.
@@ -53,6 +54,7 @@ final class Messenger {
         random = draw.generator("\(name) messenger")
         events = draw.generator("\(name) messenger's events")
         settings = draw.generator("\(name) messenger's clock")
+        workerReach = draw.generator("\(name) messenger's worker")
         hearsServer = Int.random(in: 0..<4, using: &settings) > 0
         let isWrong = Int.random(in: 0..<3, using: &settings) == 0
         let offset = Self.offset(hearsServer, &settings)
@@ -114,6 +116,7 @@ final class Messenger {
             remove("messages")
             remove("vault")
             (outgoing, chosen, isVaultLost) = ([], [], false)
+            clock.noteServerTime(false)
             world.oracle.messages.reinstalled(name, of: user)
             Trace.note(name, "the messenger is installed anew")
             Trace.reached(.reinstalled)
@@ -134,30 +137,41 @@ final class Messenger {
             Int.random(in: 0..<12, using: &events), events.seconds(in: 1...1_000_000)
         )
         let process = DeviceProcess("\(name)-m", in: world)
-        process.isOffline = offline == 0 && !Fault.offline.isLeftOut
-        Trace.note(name, "the messenger is launched\(process.isOffline ? " without a network" : "")")
+        let isOffline = offline == 0 && !Fault.offline.isLeftOut
+        let hasWorker = reachesWorker()
+        process.isOffline = isOffline || !hasWorker
+        let network = isOffline ? " without a network" : process.isOffline ? " without the worker" : ""
+        Trace.note(name, "the messenger is launched\(network)")
         await run(
-            process, isLast: false, isLocked: locked == 0 && !Fault.vaultLocked.isLeftOut,
+            process, isOffline: isOffline, isLast: false, isLocked: locked == 0 && !Fault.vaultLocked.isLeftOut,
             isKilled: killed == 0 && !Fault.appKilled.isLeftOut, after: milliseconds, until: end)
+    }
+
+    /// By a clock that is off by more than a day the worker's certificate is often not valid, while the app's own channel works:
+    /// a new messenger gets letters, and does not have the server's time for some launches.
+    private func reachesWorker() -> Bool {
+        let isReached = Int.random(in: 0..<8, using: &workerReach) == 0
+        return isReached || clock.hasServerTime || clock.offset.magnitude <= Milliseconds.day
     }
 
     /// After all faults: everything works, and the time is right.
     func launchLast() async {
         setClock(to: 0)
         await run(
-            DeviceProcess("\(name)-m", in: world), isLast: true, isLocked: false, isKilled: false, after: 0, until: .max
+            DeviceProcess("\(name)-m", in: world), isOffline: false, isLast: true, isLocked: false, isKilled: false,
+            after: 0, until: .max
         )
     }
 
     private func run(
-        _ process: DeviceProcess, isLast: Bool, isLocked: Bool, isKilled: Bool, after milliseconds: Double,
-        until end: UInt64
+        _ process: DeviceProcess, isOffline: Bool, isLast: Bool, isLocked: Bool, isKilled: Bool,
+        after milliseconds: Double, until end: UInt64
     ) async {
         isRunning = true
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let ended = Once { continuation.resume() }
             let launch = MessengerLaunch(
-                self, process, isLast: isLast, isLocked: isLocked, isKilled: isKilled,
+                self, process, isOffline: isOffline, isLast: isLast, isLocked: isLocked, isKilled: isKilled,
                 random: SeededGenerator(seed: random.next()), ended: ended)
             LoopActor.spawn { [self] in
                 await live(launch, until: end)

@@ -14,6 +14,8 @@ final class MessengerLaunch {
     let process: DeviceProcess
     let clock: DeviceClock
     let oracle: Oracle
+    /// Without a network: neither the worker nor letters.
+    let isOffline: Bool
     let isLast: Bool
     /// Whether the library is given the app's client, to know the server's time.
     let hearsServer: Bool
@@ -29,8 +31,8 @@ final class MessengerLaunch {
     ///   - isKilled: perhaps: it ends before it needs to be.
     ///   - ended: called when it was killed.
     init(
-        _ messenger: Messenger, _ process: DeviceProcess, isLast: Bool, isLocked: Bool, isKilled: Bool,
-        random: SeededGenerator, ended: Once
+        _ messenger: Messenger, _ process: DeviceProcess, isOffline: Bool, isLast: Bool, isLocked: Bool,
+        isKilled: Bool, random: SeededGenerator, ended: Once
     ) {
         device = messenger.name
         user = messenger.user
@@ -38,6 +40,7 @@ final class MessengerLaunch {
         oracle = messenger.world.oracle
         folder = messenger.folder
         self.process = process
+        self.isOffline = isOffline
         self.isLast = isLast
         hearsServer = messenger.hearsServer || isLast
         self.isLocked = isLocked
@@ -103,8 +106,9 @@ final class MessengerLaunch {
 
     /// The server's time, where the library is told.
     func serverTime(_ client: CloakroomClient) async -> Date? {
-        guard hearsServer else { return nil }
-        return await client.serverClock.current
+        guard hearsServer, let time = await client.serverClock.current else { return nil }
+        clock.noteServerTime(true)
+        return time
     }
 }
 

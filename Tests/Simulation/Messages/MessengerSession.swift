@@ -168,7 +168,7 @@ struct MessengerSession {
 
     // MARK: What it draws, and knows
 
-    var isOnline: Bool { !launch.process.isOffline }
+    var isOnline: Bool { !launch.isOffline }
 
     func draw(_ count: Int) -> Int { Int.random(in: 0..<count, using: &launch.random) }
 
