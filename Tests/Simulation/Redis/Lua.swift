@@ -24,6 +24,8 @@ final class Lua {
     private let library: UnsafeMutableRawPointer
     private let state: State
     private let call: ([[UInt8]]) -> Value
+    /// Scripts that were compiled, by the names of their functions in the registry.
+    private var functions: [[UInt8]: String] = [:]
 
     /// - Parameter call: runs a command of Redis.
     init(_ call: @escaping ([[UInt8]]) -> Value) {
@@ -46,7 +48,7 @@ final class Lua {
 
     // MARK: Its functions
 
-    private static let globals: Int32 = -10_002
+    private static let (registry, globals): (Int32, Int32) = (-10_000, -10_002)
     private lazy var createTable = Self.symbol(
         "lua_createtable", in: library, as: (@convention(c) (State?, Int32, Int32) -> Void).self)
     private lazy var setField = Self.symbol(
@@ -74,6 +76,8 @@ final class Lua {
     private lazy var toBoolean = Self.symbol(
         "lua_toboolean", in: library, as: (@convention(c) (State?, Int32) -> Int32).self)
     private lazy var top = Self.symbol("lua_gettop", in: library, as: (@convention(c) (State?) -> Int32).self)
+    private lazy var pushCopy = Self.symbol(
+        "lua_pushvalue", in: library, as: (@convention(c) (State?, Int32) -> Void).self)
     private lazy var setTop = Self.symbol("lua_settop", in: library, as: (@convention(c) (State?, Int32) -> Void).self)
     private lazy var load = Self.symbol(
         "luaL_loadbuffer", in: library,
@@ -106,7 +110,18 @@ final class Lua {
 
     /// - Returns: whether it is Lua; then it stands on the stack as a function.
     private func loads(_ script: [UInt8]) -> Bool {
-        script.withUnsafeBytes { load(state, $0.baseAddress, $0.count, "@user_script") } == 0
+        if let name = functions[script] {
+            getField(state, Self.registry, name)
+            return true
+        }
+        guard script.withUnsafeBytes({ load(state, $0.baseAddress, $0.count, "@user_script") }) == 0 else {
+            return false
+        }
+        let name = "script \(functions.count)"
+        functions[script] = name
+        pushCopy(state, -1)
+        setField(state, Self.registry, name)
+        return true
     }
 
     func compiles(_ script: [UInt8]) -> Bool {

@@ -146,13 +146,14 @@ final class RedisServerConnection {
         onEnd?()
     }
 
+    private static var buffer = [UInt8](repeating: 0, count: 1 << 16)
+
     private func read() {
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while !isOver {
-            let count = buffer.withUnsafeMutableBytes { cloakroom_receive(socket, $0.baseAddress, $0.count) }
+            let count = Self.buffer.withUnsafeMutableBytes { cloakroom_receive(socket, $0.baseAddress, $0.count) }
             if count == 0 { return end() }
             guard count > 0 else { break }
-            input += buffer[..<count]
+            input += Self.buffer[..<count]
         }
         takeCommands()
     }
