@@ -94,7 +94,7 @@ extension ScriptedS3 {
     package func remove(_ key: String, bucket: String? = nil) {
         let now = clock()
         state.withLock { state in
-            let id = state.versionID(state.number())
+            let id = S3State.versionID(state.number())
             state[bucket: bucket ?? state.options.bucket].delete(key, version: nil, now: now) { id }
         }
     }
@@ -107,6 +107,15 @@ extension ScriptedS3 {
             let versions = state[bucket: bucket].versions[key] ?? []
             let current = state[bucket: bucket].current(key)
             return Truth(current, versions: versions.count)
+        }
+    }
+
+    /// The same as ``Truth/exists``, without the rest.
+    package func exists(_ key: String) -> Bool {
+        let now = clock()
+        return state.withLock { state in
+            state.expire(state.options.bucket, key, now: now)
+            return state.buckets[state.options.bucket]?.current(key) != nil
         }
     }
 

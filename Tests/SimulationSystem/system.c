@@ -2,7 +2,6 @@
 #include "include/simulation_system.h"
 #include "raw.h"
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -174,10 +173,14 @@ long syscall(long number, ...) {
 
 // Foundation's UUID reads /dev/urandom.
 static char is_random[65536];
+// Files that processes lock, by their names.
+static char is_lock[65536];
 
 static int opened(int descriptor, const char *path) {
     if (descriptor >= 0 && descriptor < 65536) {
+        size_t length = strlen(path);
         is_random[descriptor] = !strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random");
+        is_lock[descriptor] = length >= 5 && !strcmp(path + length - 5, "/lock");
     }
     return descriptor;
 }
@@ -193,25 +196,26 @@ int open(const char *path, int flags, ...) {
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 int close(int descriptor) {
-    if (descriptor >= 0 && descriptor < 65536) is_random[descriptor] = 0;
+    if (descriptor >= 0 && descriptor < 65536) is_random[descriptor] = is_lock[descriptor] = 0;
     return (int)raw(SYS_close, descriptor, 0, 0, 0, 0, 0);
 }
 
 void simulation_unlock(const char *folder) {
     size_t length = strlen(folder);
-    DIR *all = opendir("/proc/self/fd");
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (!all || nothing < 0) __builtin_trap();
-    for (struct dirent *each; (each = readdir(all));) {
+    int nothing = -1;
+    for (char *each = is_lock; (each = memchr(each, 1, (size_t)(is_lock + sizeof is_lock - each))); each++) {
+        int descriptor = (int)(each - is_lock);
         char link[64], path[4096];
-        snprintf(link, sizeof link, "/proc/self/fd/%.20s", each->d_name);
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
         ssize_t count = readlink(link, path, sizeof path - 1);
         if (count < 5) continue;
         path[count] = 0;
-        if (!strncmp(path, folder, length) && !strcmp(path + count - 5, "/lock")) dup2(nothing, atoi(each->d_name));
+        if (strncmp(path, folder, length) != 0 || strcmp(path + count - 5, "/lock") != 0) continue;
+        if (nothing < 0) nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (nothing < 0 || dup2(nothing, descriptor) < 0) __builtin_trap();
+        *each = 0;
     }
-    closedir(all);
-    close(nothing);
+    if (nothing >= 0) close(nothing);
 }
 
 ssize_t read(int descriptor, void *into, size_t count) {

@@ -14,7 +14,10 @@ import sys
 import tempfile
 import time
 
-ENVIRONMENT = {**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1", "TZ": "UTC"}
+# Little: the kit looks for its folders there at each launch of an app. And no run depends on the rest.
+_INHERITED = re.compile(r"(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|(ASAN|TSAN|UBSAN|LLVM)_.*)")
+ENVIRONMENT = {**{name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)},
+               "SWIFT_DETERMINISTIC_HASHING": "1", "TZ": "UTC"}
 SOURCES = pathlib.Path(__file__).parents[2] / "Tests/Simulation"
 _LONGEST_A_DAY = 120    # seconds of a process, for each virtual day: more is a finding, too
 _LEAK = "SWIFT TASK CONTINUATION MISUSE"

@@ -174,11 +174,9 @@ extension S3State {
             reply.fields.removeAll { $0.name.lowercased() == "content-type" }
             reply.add("Content-Type", type)
         }
-        guard let range = call.request.field("range"), let match = range.wholeMatch(of: /bytes=(\d+)-(\d*)/) else {
-            return reply
-        }
-        let first = Int(match.1) ?? 0
-        let last = min(Int(match.2) ?? Int.max, version.size - 1)
+        guard let range = call.request.field("range"), let bounds = Self.bounds(range) else { return reply }
+        let first = Int(bounds.first) ?? 0
+        let last = min(Int(bounds.last) ?? Int.max, version.size - 1)
         guard first <= last else {
             throw S3Error(
                 416, "InvalidRange", "The requested range is not satisfiable",
@@ -190,6 +188,17 @@ extension S3State {
         reply.add("Content-Length", String(reply.body.count))
         reply.add("Content-Range", "bytes \(first)-\(last)/\(version.size)")
         return reply
+    }
+
+    /// `bytes=FIRST-LAST`, of digits; the last may be missing.
+    private static func bounds(_ range: String) -> (first: Substring, last: Substring)? {
+        let start = "bytes="
+        guard range.hasPrefix(start) else { return nil }
+        let parts = range.dropFirst(start.count).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty,
+            parts.allSatisfy({ $0.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } })
+        else { return nil }
+        return (parts[0], parts[1])
     }
 
     mutating func headObject(_ call: Call) throws(S3Error) -> S3Reply {
@@ -253,7 +262,7 @@ extension S3State {
                 tag == "*" || CopyConditions.matches(tag, current)
             else { throw .preconditionFailed("If-Match") }
         }
-        let id = versionID(number())
+        let id = Self.versionID(number())
         let deleted = self[bucket: call.request.bucket].delete(call.key, version: version, now: call.now) { id }
         var reply = S3Reply(204)
         reply.add("x-amz-version-id", deleted?.id)

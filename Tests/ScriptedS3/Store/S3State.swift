@@ -131,12 +131,12 @@ struct S3State {
         _modify { yield &buckets[name, default: Bucket(region: options.region)] }
     }
 
-    func versionID(_ number: UInt64) -> String { "version." + String(number, radix: 36) }
+    static func versionID(_ number: UInt64) -> String { "version." + String(number, radix: 36) }
 
     mutating func expire(_ bucket: String, _ key: String, now: Double) {
         guard self[bucket: bucket].lifecycle != nil else { return }
-        let id = versionID(number())
-        self[bucket: bucket].expire(key, now: now, day: options.dayLength) { id }
+        let number = number()
+        self[bucket: bucket].expire(key, now: now, day: options.dayLength) { Self.versionID(number) }
     }
 
     mutating func expireAll(now: Double) {
@@ -152,7 +152,7 @@ struct S3State {
     }
 
     mutating func write(_ version: StoredVersion, _ key: String, into bucket: String) -> String? {
-        let id = versionID(number())
+        let id = Self.versionID(number())
         return self[bucket: bucket].write(version, key) { id }
     }
 

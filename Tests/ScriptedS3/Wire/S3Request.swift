@@ -42,7 +42,8 @@ struct S3Request {
         text.split(separator: "&").map { part in
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             func decoded(_ text: Substring) -> String {
-                PercentText.decoded(text.replacing("+", with: "%20")[...]) ?? "\u{FFFD}"
+                let hasPlus = text.utf8.contains(UInt8(ascii: "+"))
+                return PercentText.decoded(hasPlus ? text.replacing("+", with: "%20") : text) ?? "\u{FFFD}"
             }
             return Pair(name: decoded(pair[0]), value: pair.count > 1 ? decoded(pair[1]) : "")
         }

@@ -78,13 +78,14 @@ final class Network {
             return .refused
         }
         // Drawn of each message, whatever the weather is.
-        let (before, after) = (
-            Double.random(in: 0..<1, using: &losses[pair, default: draw.generator(pair)]),
-            Double.random(in: 0..<1, using: &losses[pair, default: draw.generator(pair)])
-        )
+        let (before, after) = Self.pairOfDraws(&losses[pair, default: draw.generator(pair)])
         guard before < weather.lossBefore * share || after < weather.lossAfter * share else { return .delivered }
         lastLosses[pair] = VirtualTime.now
         return before < weather.lossBefore * share ? .lostBefore : .lostAfter
+    }
+
+    private static func pairOfDraws(_ random: inout SeededGenerator) -> (Double, Double) {
+        (Double.random(in: 0..<1, using: &random), Double.random(in: 0..<1, using: &random))
     }
 
     /// One of the two is not there.

@@ -25,7 +25,7 @@ extension Oracle {
             let status = worker.status
             Finding.require(status.inFlight <= 64, "\(worker.name) has \(status.inFlight) requests under way")
             Finding.require(
-                status.redis.pending <= 256, "\(worker.name) waits for \(status.redis.pending) replies of Redis")
+                status.pending <= 256, "\(worker.name) waits for \(status.pending) replies of Redis")
         }
     }
 
@@ -34,7 +34,7 @@ extension Oracle {
         for (key, time) in forgotten.sorted(by: { $0.key < $1.key })
         where Date().timeIntervalSince(time) > Double(rules.retentionDays + 3) * 86_400 {
             Finding.require(
-                world?.store.s3.truth(key).exists == false, "\(key) is there still, and no device refers to it")
+                world?.store.s3.exists(key) == false, "\(key) is there still, and no device refers to it")
             forgotten[key] = nil
         }
     }

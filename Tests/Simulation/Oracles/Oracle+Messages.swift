@@ -154,7 +154,7 @@ extension Oracle {
 
     /// The worker says that an image of a device's is released.
     func released(_ key: String, device: String) {
-        Finding.require(world?.store.s3.truth(key).exists != true, "the worker says that \(key) is released: it is not")
+        Finding.require(world?.store.s3.exists(key) != true, "the worker says that \(key) is released: it is not")
         guard let image = messages.images[key] else { return }
         requireUnneeded(key, image)
         if !image.isReleased { Trace.note(device, "\(key) is released") }
@@ -177,7 +177,7 @@ extension Oracle {
                 let end = messages.stampedEnd(of: entry) ?? .infinity
                 return (copy.end != nil || copy.isDeleted) && end + MessageLedger.slack < messages.now
             }
-            guard areOver, world?.store.s3.truth(key).exists == true else { continue }
+            guard areOver, world?.store.s3.exists(key) == true else { continue }
             Finding.require(
                 waiting[key] == false,
                 "\(launch.device) leaves \(key) in the bucket, and its messages \(image.entries) are over")
@@ -199,7 +199,7 @@ extension Oracle {
     func lookAtChatImages() {
         let oldest = messages.now - Double(ObjectStore.chatDays) * 86_400
         let images = messages.images.filter { !$0.value.isReleased && $0.value.time > oldest }
-        for (key, image) in images.sorted(by: { $0.key < $1.key }) where world?.store.s3.truth(key).exists != true {
+        for (key, image) in images.sorted(by: { $0.key < $1.key }) where world?.store.s3.exists(key) != true {
             requireUnneeded(key, image)
         }
     }

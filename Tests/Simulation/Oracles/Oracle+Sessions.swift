@@ -1,3 +1,4 @@
+import CloakroomJSON
 import Foundation
 
 @testable import CloakroomServer
@@ -62,21 +63,31 @@ extension Oracle {
 }
 
 extension WorkerProcess {
-    struct Status: Decodable {
-        struct Breaker: Decodable { let state: String }
-        struct Redis: Decodable { let pending: Int }
+    struct Status {
         let inFlight: Int
-        let breakers: [Breaker]
-        let redis: Redis
+        /// Of replies of Redis.
+        let pending: Int
+        /// Of breakers.
+        let isClosed: Bool
 
-        var isClosed: Bool { breakers.allSatisfy { $0.state == RoleBreaker.State.closed.rawValue } }
+        init?(_ json: JSON) {
+            guard let inFlight = json.object?["inFlight"]?.integer, let breakers = json.object?["breakers"]?.array,
+                let pending = json.object?["redis"]?.object?["pending"]?.integer
+            else { return nil }
+            let states = breakers.compactMap { $0.object?["state"]?.string }
+            guard states.count == breakers.count else { return nil }
+            (self.inFlight, self.pending) = (inFlight, pending)
+            isClosed = states.allSatisfy { $0 == RoleBreaker.State.closed.rawValue }
+        }
     }
 
     /// What the worker tells of itself.
     var status: Status {
         let members = builder.status.own.report().members
-        do { return try JSONDecoder().decode(Status.self, from: Data("{".utf8) + members + Data("}".utf8)) } catch {
-            Finding.end("\(name): its status cannot be read: \(error)")
+        let text = Array("{".utf8) + members + Array("}".utf8)
+        guard let json = try? JSON(parsing: text), let status = Status(json) else {
+            Finding.end("\(name): its status cannot be read: \(String(decoding: text, as: UTF8.self))")
         }
+        return status
     }
 }

@@ -61,7 +61,7 @@ final class Oracle {
         let key = "assets/\(url.lastPathComponent)"
         images.insert(key)
         forgotten[key] = nil
-        Finding.require(world?.store.s3.truth(key).exists == true, "\(device) refers to \(key), which S3 does not have")
+        Finding.require(world?.store.s3.exists(key) == true, "\(device) refers to \(key), which S3 does not have")
     }
 
     func forgets(_ url: URL, device: String) {
@@ -296,12 +296,12 @@ final class Oracle {
         lookAtChatImages()
         for key in images.sorted() {
             Finding.require(
-                world?.store.s3.truth(key).exists == true, "\(key) has expired, though a device refers to it")
+                world?.store.s3.exists(key) == true, "\(key) has expired, though a device refers to it")
         }
         for (device, photos) in safe.sorted(by: { $0.key < $1.key }) {
             for (file, key) in photos.sorted(by: { $0.key.path < $1.key.path }) {
                 Finding.require(
-                    world?.store.s3.truth(key).exists == true,
+                    world?.store.s3.exists(key) == true,
                     "\(file.lastPathComponent) of \(device) is gone, and was safe")
             }
         }

@@ -93,7 +93,7 @@ final class PhotoOracle {
             }
             guard began >= announced + Self.announcement else { continue }
             Finding.require(
-                world?.store.s3.truth(key).exists == false,
+                world?.store.s3.exists(key) == false,
                 "\(device) has removed \(key), and S3 has it still after two days")
             Trace.reached(.photoDeleted)
             doomed[key] = nil

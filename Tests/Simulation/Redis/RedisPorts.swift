@@ -228,13 +228,29 @@ final class RedisServerConnection {
     }
 
     private static func bytes(_ value: Lua.Value) -> [UInt8] {
+        var bytes: [UInt8] = []
+        add(value, to: &bytes)
+        return bytes
+    }
+
+    private static func add(_ value: Lua.Value, to bytes: inout [UInt8]) {
+        func line(_ mark: Unicode.Scalar, _ text: String) {
+            bytes.append(UInt8(ascii: mark))
+            bytes += text.utf8
+            bytes += "\r\n".utf8
+        }
         switch value {
-        case .null: Array("$-1\r\n".utf8)
-        case .integer(let number): Array(":\(number)\r\n".utf8)
-        case .status(let text): Array("+\(text)\r\n".utf8)
-        case .text(let text): Array("$\(text.count)\r\n".utf8) + text + Array("\r\n".utf8)
-        case .array(let elements): Array("*\(elements.count)\r\n".utf8) + elements.flatMap { bytes($0) }
-        case .error(let message): Array("-\(message)\r\n".utf8)
+        case .null: line("$", "-1")
+        case .integer(let number): line(":", String(number))
+        case .status(let text): line("+", text)
+        case .text(let text):
+            line("$", String(text.count))
+            bytes += text
+            bytes += "\r\n".utf8
+        case .array(let elements):
+            line("*", String(elements.count))
+            for element in elements { add(element, to: &bytes) }
+        case .error(let message): line("-", message)
         }
     }
 }

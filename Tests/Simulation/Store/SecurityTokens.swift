@@ -4,6 +4,7 @@ import CloakroomLoop
 import Foundation
 
 @testable import CloakroomOperations
+@testable import CloakroomScriptedS3
 @testable import CloakroomServer
 
 /// STS: AssumeRole, its sessions, and what they open.
@@ -84,7 +85,7 @@ final class SecurityTokens {
     private static func form(_ body: [UInt8]) -> [String: String] {
         var form: [String: String] = [:]
         for pair in String(decoding: body, as: UTF8.self).split(separator: "&") {
-            let words = pair.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? "" }
+            let words = pair.split(separator: "=", maxSplits: 1).map { PercentText.decoded($0) ?? "" }
             form[words[0]] = words.count > 1 ? words[1] : ""
         }
         return form
