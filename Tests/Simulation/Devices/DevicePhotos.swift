@@ -27,6 +27,8 @@ final class DevicePhotos {
     /// The name of the last installation that has published something, and whether it is a former one.
     var published: DeviceID?
     var hasFormer = false
+    /// Photos that the former installation had listed and never stored: how many, as the new one was told.
+    var lostWithFormer = 0
     /// As the store's steps say.
     var isMoving = false
     private(set) var isEvicting = false
