@@ -89,18 +89,20 @@ struct MessengerSession {
             // Any response of the worker tells its time.
             _ = try? await client.requestUpload(contentType: "image/jpeg", byteCount: 1000)
         }
+        // Whether the library has read the server's time.
+        var isTimeRead = false
         for number in 0..<(launch.isLast ? 4 : 1 + draw(3)) {
             try await beat(number)
             let longest = Double(end.subtractingReportingOverflow(VirtualTime.now).partialValue) / 1e9
             let drawn = launch.random.seconds(in: 5...7000)
             let stay = launch.isLast ? 20 : min(drawn, end > VirtualTime.now ? longest : 5)
-            let isServerKnown = await hearsServer()
             await messenger.sleep(stay)
             await launch.process.check()
-            // What was over, or ended meanwhile, was purged at once, but for a handler that failed, or a release that took its
-            // time.
-            if stay > 300, isServerKnown { oracle.hasPurged(launch, isServerKnown: true, within: 300) }
+            // What ended meanwhile was purged at once, but for a handler that failed, or a release that took its time.
+            if stay > 300, isTimeRead { oracle.hasPurged(launch, isServerKnown: true, within: 300) }
+            let isServerKnown = await hearsServer()
             try await look()
+            isTimeRead = isServerKnown
         }
         purging.cancel()
         await purging.value
