@@ -194,28 +194,6 @@ struct STSClientTests {
         #expect(own.expiration == end)
     }
 
-    /// The session is of 3,600 seconds from 14:00:00 on.
-    @Test(
-        arguments: [
-            (0, nil, 0), (0, "Fri, 20 Nov 2026 14:00:04 GMT", 0), (-360, "Fri, 20 Nov 2026 14:00:00 GMT", 360),
-            (600, "Fri, 20 Nov 2026 14:00:00 GMT", -599), (0, "Fri, 20 Nov 2026 14:00:06 GMT", nil),
-        ] as [(Double, String?, Double?)])
-    func `tells by how much STS's clock is ahead, where the session's end and the date agree`(
-        ours: Double, date: String?, certain: Double?
-    ) async throws {
-        var fields: HeaderFields = [:]
-        if let date { fields.add("Date", date) }
-        let transport = ScriptedTransport(
-            UpstreamResponse(status: 200, fields: fields, body: UpstreamDocuments.assumed))
-        let fake = FakeRuntime(time: 1_795_183_200 + Int(ours))
-        let client = STSClient(
-            endpoint: try .sts(region: "eu-west-1"), transport: transport,
-            credentials: CredentialSource(Self.credentials), runtime: fake.runtime)
-        #expect(await client.clockDifference == nil)
-        _ = try await client.assumeRole(request, deadline: fake.deadline())
-        #expect(await client.clockDifference?.certain == certain)
-    }
-
     @Test(arguments: [
         "", "<html><body>maintenance</body></html>", "<!DOCTYPE x><AssumeRoleResponse/>", "<AssumeRoleResponse/>",
         "<GetCallerIdentityResponse/>", String(repeating: "x", count: 1 << 20),

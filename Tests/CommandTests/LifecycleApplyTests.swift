@@ -11,9 +11,9 @@ struct LifecycleApplyTests {
         let plan = LifecyclePlan(
             former, .enabled, LifecycleTerms(retentionDays: 30, noncurrentDays: 3), replacesAll: false)
         #expect(Set(plan.target.rules.map(\.id)) == Set(former.rules.map(\.id)))
-        #expect(!LifecycleApply.isDone(plan, in: former))
-        #expect(LifecycleApply.isDone(plan, in: plan.target))
+        #expect(!plan.isDone(in: former))
+        #expect(plan.isDone(in: plan.target))
         let more = LifecycleConfiguration(rules: plan.target.rules + former.rules)
-        #expect(!LifecycleApply.isDone(plan, in: more))
+        #expect(!plan.isDone(in: more))
     }
 }

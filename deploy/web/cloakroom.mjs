@@ -382,7 +382,7 @@ const put = (url, body, headers, signal, progress) => new Promise((resolve, reje
     wait();
     progress?.(event.loaded);
   };
-  // All is handed over. What is between here and S3 may pass it on slowly: six transfers share 100 KB a second.
+  // All bytes are in buffers on the way to S3, which can empty slowly: six transfers share 100 KB a second.
   request.upload.onload = () => wait(body.size / 16);
   request.onloadend = () => {
     clearTimeout(watch);

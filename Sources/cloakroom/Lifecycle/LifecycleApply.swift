@@ -44,7 +44,7 @@ enum LifecycleApply: Command {
             return verdict(review)
         }
         Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
-        plan.changes.forEach { Output.print(text($0)) }
+        plan.lines.forEach { Output.print($0) }
         plan.formerChats.forEach { Output.print(kept($0)) }
         // A rule reaches back to what is there already.
         let count = try await counting.count(plan, found, others: OtherObjects(settings))
@@ -59,20 +59,8 @@ enum LifecycleApply: Command {
         guard flags.contains("yes") || Confirmation.isGiven() else {
             return Output.fail("nothing is changed; answer y, or give --yes")
         }
-        try await s3.put(
-            plan.target, inPlaceOf: found.configuration, deadline: .now + SettingsCommandLine.requestDeadline)
-        Output.print(
-            try await isThere(plan, s3)
-                ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")
+        try await found.put(plan, s3, done: "applied")
         return verdict(review)
-    }
-
-    static func text(_ change: LifecyclePlan.Change) -> String {
-        switch change {
-        case .removed(let rule): "- " + LifecycleDescription.rule(rule)
-        case .added(let rule): "+ " + LifecycleDescription.rule(rule)
-        case .kept(let rule): "  " + LifecycleDescription.rule(rule)
-        }
     }
 
     private static func kept(_ formerChats: String) -> String {
@@ -85,25 +73,6 @@ enum LifecycleApply: Command {
         review.findings.flatMap { LifecycleVerify.lines($0) }.forEach { Output.print($0) }
         return review.isGood
             ? .success : Output.fail("other rules of the bucket are in the way; --replace would remove them")
-    }
-
-    /// S3 spreads a configuration; until then it may tell the one before.
-    @LoopActor
-    static func isThere(_ plan: LifecyclePlan, _ s3: S3Client) async throws(AWSError) -> Bool {
-        for _ in 0..<5 {
-            if isDone(plan, in: try await s3.lifecycle(deadline: .now + SettingsCommandLine.requestDeadline)) {
-                return true
-            }
-            try? await LoopActor.sleep(for: .seconds(1))
-        }
-        return false
-    }
-
-    /// Whether the bucket's rules are those of the plan: a rule with other days may bear the name of the one before.
-    static func isDone(_ plan: LifecyclePlan, in now: LifecycleConfiguration) -> Bool {
-        let added = plan.changes.compactMap { change in if case .added(let rule) = change { rule } else { nil } }
-        return now.rules.count == plan.target.rules.count
-            && added.allSatisfy { rule in now.rules.contains { $0.id == rule.id && $0.meansTheSame(as: rule) } }
     }
 
     static let help = """

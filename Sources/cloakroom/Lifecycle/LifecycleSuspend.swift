@@ -21,7 +21,7 @@ enum LifecycleSuspend: Command {
         let found = try await BucketLifecycle(s3)
         let plan = LifecyclePlan(suspending: found.configuration, found.versioning, LifecycleTerms(settings))
         Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
-        plan.changes.forEach { Output.print(LifecycleApply.text($0)) }
+        plan.lines.forEach { Output.print($0) }
         plan.deleting.forEach { Output.print("goes on: \(LifecycleDescription.rule($0))") }
         guard !plan.changesNothing else {
             return Output.print("no rule of Cloakroom's that deletes assets is enabled: there is nothing to suspend")
@@ -32,11 +32,7 @@ enum LifecycleSuspend: Command {
         guard flags.contains("yes") || Confirmation.isGiven() else {
             return Output.fail("nothing is changed; answer y, or give --yes")
         }
-        try await s3.put(
-            plan.target, inPlaceOf: found.configuration, deadline: .now + SettingsCommandLine.requestDeadline)
-        Output.print(
-            try await LifecycleApply.isThere(plan, s3)
-                ? "suspended" : "suspended; S3 still tells the former rules, which it may do for some minutes")
+        try await found.put(plan, s3, done: "suspended")
         return Output.print(
             "cloakroom lifecycle apply \(file) enables them again, and so does the next run of Terraform or"
                 + " CloudFormation")

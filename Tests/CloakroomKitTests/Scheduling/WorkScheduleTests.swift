@@ -11,8 +11,10 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func schedule() throws -> WorkSchedule {
-        try WorkSchedule(at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: clock.runtime)
+    /// - Parameter other: a clock of its own.
+    private func schedule(by other: FakeRuntime? = nil) throws -> WorkSchedule {
+        try WorkSchedule(
+            at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: (other ?? clock).runtime)
     }
 
     private func work(_ name: String, every hours: Int, _ more: @escaping @Sendable () async throws -> Void = {})
@@ -216,8 +218,7 @@ import Testing
 
     @Test func `running wakes up for what is due, and for work that was added`() async throws {
         let clock = FakeRuntime(sleeping: .waits)
-        let schedule = try WorkSchedule(
-            at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: clock.runtime)
+        let schedule = try schedule(by: clock)
         await schedule.add(work("hourly", every: 1))
         let run = Task { await schedule.run() }
         try await until { clock.sleeps == [.seconds(3_600)] }
@@ -234,8 +235,7 @@ import Testing
     @Test(arguments: [-90 * 86_400, -1800, 1800, 90 * 86_400])
     func `a clock that is set while it sleeps makes work late by one interval at most`(seconds: Int) async throws {
         let clock = FakeRuntime(sleeping: .waits)
-        let schedule = try WorkSchedule(
-            at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: clock.runtime)
+        let schedule = try schedule(by: clock)
         await schedule.add(work("hourly", every: 1))
         let run = Task { await schedule.run() }
         try await until { clock.sleeps == [.seconds(3_600)] }

@@ -108,7 +108,8 @@ extension DevicePhotos {
             for failure in report.failures { passes(failure.error, "a photo is not restored") }
             Finding.require(
                 report.missing <= lostWithFormer,
-                "\(device): photos are missing: \(report), and \(lostWithFormer) were lost with the former installation")
+                "\(device): photos are missing: \(report), and \(lostWithFormer) were lost with the former installation"
+            )
             return
         }
         let began = VirtualTime.now

@@ -147,17 +147,21 @@ extension MessengerSession {
             in: conversation, by: messenger.user, stamp: stamp.policy, assetKeys: attachments.compactMap(\.assetKey))
         guard let id = MessageID(rawValue: "m_\(entry.number)") else { return }
         ledger.arrives(entry, at: name, oracle.arrival(launch, own, relayTime: nil, isServerKnown: isServerKnown))
+        let overBefore = try await retention.arrivedExpiredCount(in: conversation.id)
         let kept = try await retention.keep(
             OutgoingMessage(id: id, in: conversation.id, body: entry.body, attachments: attachments))
         await launch.process.check()
+        // By a change that reaches what is written after it, where the time is not known.
+        let isOver = try await retention.arrivedExpiredCount(in: conversation.id) > overBefore
+        await launch.process.check()
         Finding.require(kept.policy == stamp.policy, "\(name): message \(entry.number) has another stamp than was said")
-        oracle.admitted(entry, .kept(until: nil), launch)
+        oracle.admitted(entry, isOver ? .arrivedExpired : .kept(until: nil), launch)
         Trace.note(
             name,
             "writes message \(entry.number), kept for \(stamp.policy.text)\(entry.assetKeys.map { ", with \($0)" }.joined())"
         )
         let reference = MessageReference(id, by: messenger.own, in: conversation.id)
-        if attachments.count > 0 {
+        if attachments.count > 0, !isOver {
             _ = try await retention.keepAttachment(Data.named("\(entry.number)", count: 300), at: 0, of: reference)
             await launch.process.check()
         }
