@@ -220,8 +220,11 @@ final class World {
         for other in others { network.separate(worker.name, other, for: seconds) }
     }
 
-    /// All but lies about an object: S3 calls archived only what is, and forbidden what a policy forbids, again and again.
-    private static let s3Faults = S3Fault.allCases.filter { $0 != .invalidObjectState && $0 != .accessDenied }
+    /// All but lies about an object: S3 calls archived only what is, says of none that it is there already (412), and forbids what a
+    /// policy forbids, again and again.
+    private static let s3Faults = S3Fault.allCases.filter {
+        ![.invalidObjectState, .accessDenied, .preconditionFailed].contains($0)
+    }
 
     private func calm() {
         network.isCalm = true
