@@ -134,6 +134,7 @@ extension EndToEnd {
                     + "is ignored",
                 "store ok: a PUT with If-None-Match leaves an object alone that is there already",
                 "store warning: a presigned upload of other bytes than announced is stored: its SHA-256 is ignored",
+                "store ok: a presigned upload copies no other object",
                 "store ok: what the worker writes belongs to the bucket's owner",
             ] { #expect(found.contains(expected), "\(expected) in \(found)") }
             for scope in ["full", "read", "upload"] {
@@ -144,6 +145,9 @@ extension EndToEnd {
             #expect(other == 1)
             #expect(
                 wrong.contains("store error: the store is Ceph's RADOS Gateway, but vending.store is \"aws\""),
+                "\(wrong)")
+            #expect(
+                wrong.contains { $0.hasPrefix("store error: a presigned upload copies every object ") },
                 "\(wrong)")
         }
     }

@@ -28,6 +28,16 @@ extension EndToEnd {
             }
         }
 
+        @Test func `an upload URL takes no field that was not signed`() throws {
+            let ceph = try EndToEnd.ceph()
+            try Stack.run("ceph-unsigned", ceph.options(nginx: true)) { stack in
+                try UnsignedFields.check(stack, bucket: ceph.bucket) { key in
+                    let stored = try ceph.ask("PUT", "/\(key)", body: "bytes")
+                    #expect(stored.status == 200, "\(stored.told)")
+                }
+            }
+        }
+
         @Test func `renewal finds old and new keys at each place that the settings name`() throws {
             let ceph = try EndToEnd.ceph()
             try Stack.run("ceph-places", ceph.options(nginx: true, RenewalPlaces.change)) { stack in
@@ -51,7 +61,12 @@ extension EndToEnd {
                 let id = try #require(begun["uploadId"])
                 let parts = try stack.askNginx(.get("/v2/uploads/\(id)/parts?numbers=1", token: token))
                 let url = try #require(parts.text.firstMatch(of: /"uploadUrl":"([^"]+)"/)).1
-                let put = try Curl.run("PUT", String(url).replacing("\\/", with: "/"), body: "abc")
+                let target = String(url).replacing("\\/", with: "/")
+                #expect(try ceph.ask("PUT", "/photos/u_other/b.dat", body: "abc").status == 200)
+                let copy = try Curl.run(
+                    "PUT", target, fields: ["x-amz-copy-source": "/\(ceph.bucket)/photos/u_other/b.dat"], body: "")
+                #expect(copy.status == 403, "\(copy.told)")
+                let put = try Curl.run("PUT", target, body: "abc")
                 #expect(put.status == 200, "\(put.told)")
                 let tag = try #require(put.fields["etag"]).filter { $0 != "\"" }
                 for body in ["{}", "{}", #"{"etags":["\#(tag)"]}"#] {

@@ -81,6 +81,13 @@ extension EndToEnd {
             }
         }
 
+        @Test func `an upload URL takes no field that was not signed`() throws {
+            try Stack.run("unsigned", .init(nginx: true, s3: true)) { stack in
+                let s3 = try EndToEnd.s3()
+                try UnsignedFields.check(stack, bucket: SeaweedFS.bucket) { try s3.put($0) }
+            }
+        }
+
         @Test func `renewal moves what is there, names what is not, and echoes every key in order`() throws {
             try Stack.run("renewal", .init(workers: 2, nginx: true, s3: true)) { stack in
                 let s3 = try EndToEnd.s3()

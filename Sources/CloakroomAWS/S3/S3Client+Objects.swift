@@ -65,6 +65,16 @@ extension S3Client {
         }
     }
 
+    /// Copies one object of the bucket over another.
+    package func copy(
+        _ source: ObjectAddress, to destination: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(AWSError) {
+        var message = message("PUT", destination)
+        message.fields.add("x-amz-copy-source", "/\(bucket)/\(source.encodedKey)")
+        var counts = AttemptCounts()
+        try await upstream.call(message, deadline: deadline, counts: &counts, decode: Self.done)
+    }
+
     /// - Returns: the tag between its quotation marks; `nil` for one without.
     private static func bare(_ entityTag: String) -> String? {
         guard entityTag.utf8.count > 2, entityTag.hasPrefix("\""), entityTag.hasSuffix("\"") else { return nil }

@@ -103,6 +103,7 @@ extension S3Client {
             method: "PUT", path: object.path(at: upstream.endpoint), fields: fields,
             payloadHash: SigV4.unsignedPayload)
         message.fields.add("host", upstream.endpoint.host)
+        message.absentFields = store.heededUnsigned.filter { fields[$0] == nil }
         return message
     }
 }

@@ -10,6 +10,7 @@ package import CloakroomHTTP
 package actor S3Client {
     let upstream: AWSServiceClient
     let bucket: String
+    let store: ObjectStore
     let settings: RenewalSettings
     let runtime: RuntimeDependencies
     var selfCopySupport = SelfCopySupport()
@@ -25,15 +26,18 @@ package actor S3Client {
 
     /// - Parameters:
     ///   - endpoint: of this bucket.
+    ///   - store: which is there, for what it does otherwise than S3.
     ///   - isolation: the actor on whose executor the client runs; `nil` for one of its own.
     ///   - onAttempt: told of every attempt.
     package init(
-        bucket: String, endpoint: Endpoint, transport: any Transport, credentials: CredentialSource,
-        renewal: RenewalSettings = .init(), retry: RetrySettings = .init(), runtime: RuntimeDependencies = .init(),
+        bucket: String, endpoint: Endpoint, store: ObjectStore = .aws, transport: any Transport,
+        credentials: CredentialSource, renewal: RenewalSettings = .init(), retry: RetrySettings = .init(),
+        runtime: RuntimeDependencies = .init(),
         isolation: (any Actor)? = nil, onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
     ) {
         self.isolation = isolation ?? DefaultIsolation()
         self.bucket = bucket
+        self.store = store
         self.settings = renewal
         self.runtime = runtime
         upstream = AWSServiceClient(
@@ -188,6 +192,24 @@ package enum ObjectStore: String, Sendable, CaseIterable {
         let parts = text.split(separator: "-", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0].hasPrefix("tx") && parts[0].utf8.count == 23
             && (parts[0].dropFirst(2) + parts[1] + parts[2]).allSatisfy(\.isHexDigit) && !parts[3].isEmpty
+    }
+
+    /// Header fields of a PUT that it heeds though they are not signed: to copy another object, and to change what may be done
+    /// with this one. With their names among the signed ones it refuses them.
+    ///
+    /// S3 refuses every `x-amz-` field that is not signed (S3 API Reference, "Authenticating Requests"), as SeaweedFS does.
+    var heededUnsigned: [String] {
+        switch self {
+        case .aws, .seaweedfs: []
+        case .ceph:
+            [
+                "x-amz-acl", "x-amz-copy-source", "x-amz-copy-source-range", "x-amz-grant-full-control",
+                "x-amz-grant-read",
+                "x-amz-grant-read-acp", "x-amz-grant-write", "x-amz-grant-write-acp", "x-amz-object-lock-legal-hold",
+                "x-amz-object-lock-mode", "x-amz-object-lock-retain-until-date", "x-amz-storage-class", "x-amz-tagging",
+                "x-amz-website-redirect-location",
+            ]
+        }
     }
 
     /// For a sentence.

@@ -7,7 +7,8 @@ struct CanonicalFields {
     /// `name;name`.
     let names: [UInt8]
 
-    init(_ fields: HeaderFields) {
+    /// - Parameter absent: names without a line.
+    init(_ fields: HeaderFields, absent: [String] = []) {
         let fields = Self.withoutCapitals(fields)
         let text = fields.text
         let locations = Self.sorted(fields.locations, text)
@@ -30,7 +31,12 @@ struct CanonicalFields {
             last = location
         }
         self.lines = lines
-        self.names = names
+        self.names = absent.isEmpty ? names : Self.joined(names, absent)
+    }
+
+    private static func joined(_ names: [UInt8], _ absent: [String]) -> [UInt8] {
+        let sent = String(decoding: names, as: UTF8.self).split(separator: ";").map(String.init)
+        return Array(Set(sent + absent).sorted().joined(separator: ";").utf8)
     }
 
     /// Fields that proxies or the transport itself may change on the way.

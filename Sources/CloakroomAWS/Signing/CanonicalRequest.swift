@@ -52,7 +52,7 @@ struct CanonicalRequest {
 
     /// - Parameter query: already canonical.
     init(_ message: SigV4.Message, query: [UInt8], rules: SigV4.Rules) {
-        let fields = CanonicalFields(message.fields)
+        let fields = CanonicalFields(message.fields, absent: message.absentFields)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(
             message.path.utf8.count + query.count + fields.lines.count + fields.names.count + 128)

@@ -39,6 +39,10 @@ package struct SigV4: Sendable {
         package var query: String
         /// With `host`.
         package var fields: HeaderFields
+        /// Names, in lower case, that are among the signed ones though no field has them.
+        ///
+        /// AWS refuses that. Ceph verifies the signature without them, and refuses the request when a client adds one.
+        package var absentFields: [String] = []
         /// SHA-256 of the body in hexadecimal, or ``SigV4/unsignedPayload``.
         package var payloadHash: String
 
@@ -108,7 +112,7 @@ package struct SigV4: Sendable {
         let timestamp = time.basic
         // It stands in the query.
         message.fields["x-amz-date"] = nil
-        let names = CanonicalFields(message.fields).names
+        let names = CanonicalFields(message.fields, absent: message.absentFields).names
         var query = CanonicalQuery(message.query)
         query.add("X-Amz-Algorithm", Self.algorithm)
         query.add("X-Amz-Credential", "\(credentials.accessKeyID)/\(key.scope)")

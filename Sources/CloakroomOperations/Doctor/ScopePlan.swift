@@ -12,6 +12,7 @@ package struct ScopeProbe: Sendable, Equatable {
         case get(String)
         case put(String)
         case delete(String)
+        case copy(from: String, to: String)
         /// `nil`: without a prefix.
         case list(String?)
     }
@@ -27,6 +28,7 @@ package struct ScopeProbe: Sendable, Equatable {
         case .get(let key): "GET \(key)"
         case .put(let key): "PUT \(key)"
         case .delete(let key): "DELETE \(key)"
+        case .copy(let source, let destination): "a copy of \(source) to \(destination)"
         case .list(let prefix?): "a list of \(prefix)"
         case .list(nil): "a list of everything"
         }
@@ -102,13 +104,19 @@ package struct ScopePlan: Sendable {
 
     private func objects(_ scope: Scope, _ folder: String) -> [ScopeProbe] {
         let (own, other) = (seed(of: user, in: folder), seed(of: neighbour, in: folder))
-        return [("own", own), ("another user's", other)].flatMap { remark, key in
-            [
-                ScopeProbe(operation: .get(key), isExpected: allows(scope, "s3:GetObject", key), remark: remark),
-                ScopeProbe(operation: .put(key), isExpected: allows(scope, "s3:PutObject", key), remark: remark),
-                ScopeProbe(operation: .delete(key), isExpected: allows(scope, "s3:DeleteObject", key), remark: remark),
-            ]
-        }
+        let isCopied = allows(scope, "s3:GetObject", other) && allows(scope, "s3:PutObject", own)
+        let copy = ScopeProbe(
+            operation: .copy(from: other, to: own), isExpected: isCopied,
+            remark: "of another user's into the own folder")
+        return [copy]
+            + [("own", own), ("another user's", other)].flatMap { remark, key in
+                [
+                    ScopeProbe(operation: .get(key), isExpected: allows(scope, "s3:GetObject", key), remark: remark),
+                    ScopeProbe(operation: .put(key), isExpected: allows(scope, "s3:PutObject", key), remark: remark),
+                    ScopeProbe(
+                        operation: .delete(key), isExpected: allows(scope, "s3:DeleteObject", key), remark: remark),
+                ]
+            }
     }
 
     private func allows(_ scope: Scope, _ action: String, _ key: String) -> Bool {

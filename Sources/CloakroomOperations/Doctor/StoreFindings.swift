@@ -30,16 +30,19 @@ package struct StoreObservations: Sendable {
         package var condition: Enforcement
         /// A presigned PUT of other bytes than those whose SHA-256 it is bound to.
         package var checksum: Enforcement
+        /// A presigned PUT with fields that are not signed, by which it would copy another object.
+        package var unsignedCopy: Enforcement
         /// Whether an object of the worker's is the bucket owner's; `nil` when the store does not name both.
         package var ownersAgree: Result<Bool?, AWSError>
 
         package init(
-            presignedCondition: Enforcement, condition: Enforcement, checksum: Enforcement,
+            presignedCondition: Enforcement, condition: Enforcement, checksum: Enforcement, unsignedCopy: Enforcement,
             ownersAgree: Result<Bool?, AWSError>
         ) {
             self.presignedCondition = presignedCondition
             self.condition = condition
             self.checksum = checksum
+            self.unsignedCopy = unsignedCopy
             self.ownersAgree = ownersAgree
         }
     }
@@ -85,6 +88,7 @@ package struct StoreFindings {
                 "a presigned upload of other bytes than announced is stored: its SHA-256 is ignored",
                 why: "sha256 in an upload's request protects from no damage on the way, and from no other file",
                 advice: "let apps compare the object's entity tag with the MD5 of what they sent"),
+            copies(written.unsignedCopy),
             owners(written.ownersAgree),
         ]
     }
@@ -112,6 +116,17 @@ package struct StoreFindings {
         case .ignored: check.warning(ignored, why: why, advice: advice)
         case .unclear(let words): check.skipped("whether \(honoured) cannot be told: \(words)")
         }
+    }
+
+    private func copies(_ heed: Enforcement) -> Finding {
+        let sound = "a presigned upload copies no other object"
+        guard heed == .ignored else { return finding(heed, sound, "", why: "", advice: "") }
+        return check.error(
+            "a presigned upload copies every object that the worker may read: header fields that are not signed are heeded",
+            why: "with an upload URL, each user reads the photos of all others whose keys they know",
+            advice: observations.store == .ceph
+                ? "set vending.store: \"ceph\", with which upload URLs refuse such fields"
+                : "use another store, or let nginx refuse /v2/attachments/presigned, /v2/uploads and /companion")
     }
 
     private func owners(_ agree: Result<Bool?, AWSError>) -> Finding {

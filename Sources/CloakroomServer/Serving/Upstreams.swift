@@ -52,8 +52,9 @@ package struct Upstreams {
         }
         sts = roles.clients[0].sts
         s3 = S3Client(
-            bucket: bucket, endpoint: endpoint, transport: transport, credentials: credentials.source,
-            renewal: self.renewal, retry: retry, runtime: runtime, isolation: LoopActor.shared, onAttempt: observe)
+            bucket: bucket, endpoint: endpoint, store: settings.vending.store, transport: transport,
+            credentials: credentials.source, renewal: self.renewal, retry: retry, runtime: runtime,
+            isolation: LoopActor.shared, onAttempt: observe)
     }
 
     /// The bucket as others reach it, or in another way; `nil` for what ``s3`` has.
@@ -61,7 +62,7 @@ package struct Upstreams {
         as credentials: CredentialSource? = nil, endpoint: Endpoint? = nil, renewal: RenewalSettings? = nil
     ) -> S3Client {
         S3Client(
-            bucket: bucket, endpoint: endpoint ?? self.endpoint, transport: transport,
+            bucket: bucket, endpoint: endpoint ?? self.endpoint, store: settings.vending.store, transport: transport,
             credentials: credentials ?? self.credentials.source, renewal: renewal ?? self.renewal, retry: retry,
             runtime: runtime, isolation: LoopActor.shared, onAttempt: observe)
     }

@@ -92,6 +92,10 @@ struct ScopesCheck {
                     try await client.put(
                         object, body: Array("cloakroom doctor".utf8), contentType: "text/plain", deadline: deadline)
                 }
+            case .copy(let source, let destination):
+                if let source = ObjectAddress(key: source), let destination = ObjectAddress(key: destination) {
+                    try await client.copy(source, to: destination, deadline: deadline)
+                }
             case .delete(let key):
                 if let object = ObjectAddress(key: key) { try await client.delete(object, deadline: deadline) }
             case .list(let prefix):

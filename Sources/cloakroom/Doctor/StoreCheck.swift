@@ -64,6 +64,7 @@ struct StoreCheck {
             condition: Enforcement(try await conditionalPut(object), refusal: 412),
             checksum: Enforcement(
                 try await upload(object, Self.bytes.reversed(), checksum: digest, createsOnly: false), refusal: 400),
+            unsignedCopy: try await unsignedCopy(object),
             ownersAgree: owners)
     }
 
@@ -84,6 +85,24 @@ struct StoreCheck {
                 try await dependencies.transport.send(request, timeout: dependencies.settings.aws.timeout).status)
         } catch {
             return .failure(NoResponseError(words: "\(error)"))
+        }
+    }
+
+    /// A copy of the object onto itself, by fields that the client adds.
+    private func unsignedCopy(_ object: ObjectAddress) async throws(AWSError) -> Enforcement {
+        let upload = try await dependencies.s3.presignUpload(
+            object, terms: UploadTerms(contentType: "text/plain", createsOnly: false, lifetime: .seconds(60)))
+        var fields = upload.fields
+        fields.add("x-amz-copy-source", "/\(dependencies.settings.bucket)/\(object.encodedKey)")
+        fields.add("x-amz-metadata-directive", "REPLACE")
+        let request = UpstreamRequest(method: "PUT", url: upload.url.reveal(), fields: fields, body: [])
+        do throws(TransportError) {
+            let response = try await dependencies.transport.send(request, timeout: dependencies.settings.aws.timeout)
+            // One that stores the empty body has not copied.
+            let hasCopied = String(decoding: response.body, as: UTF8.self).contains("CopyObjectResult")
+            return hasCopied || response.status >= 300 ? Enforcement(status: response.status, refusal: 403) : .honoured
+        } catch {
+            return .unclear("\(error)")
         }
     }
 

@@ -20,7 +20,9 @@ struct ScopeFindingsTests {
         #expect(
             Self.words(plan.probes(try #require(scopes["read"]), writes: true)) == [
                 "yes a list of photos/cloakroom-doctor-1/", "no  a list of photos/cloakroom-doctor-1",
-                "no  a list of photos/cloakroom-doctor-10/", "yes GET photos/cloakroom-doctor-1/n",
+                "no  a list of photos/cloakroom-doctor-10/",
+                "no  a copy of photos/cloakroom-doctor-10/n to photos/cloakroom-doctor-1/n",
+                "yes GET photos/cloakroom-doctor-1/n",
                 "no  PUT photos/cloakroom-doctor-1/n", "no  DELETE photos/cloakroom-doctor-1/n",
                 "no  GET photos/cloakroom-doctor-10/n", "no  PUT photos/cloakroom-doctor-10/n",
                 "no  DELETE photos/cloakroom-doctor-10/n", "no  a list of everything",
@@ -42,7 +44,7 @@ struct ScopeFindingsTests {
         let good = probes.map { (probe: $0, outcome: $0.isExpected ? ProbeOutcome.allowed : .refused) }
         #expect(
             ScopeFindings.all("full", good, wrote: true).lines == [
-                "ok: full: 10 probes as they should be, 6 of them refused"
+                "ok: full: 11 probes as they should be, 7 of them refused"
             ])
         // A store that heeds no session policy.
         let open = ScopeFindings.all("full", probes.map { (probe: $0, outcome: .allowed) }, wrote: true).lines
@@ -51,6 +53,7 @@ struct ScopeFindingsTests {
                 == "error: full: a list of photos/cloakroom-doctor-1 is allowed (the own folder and those that begin alike)"
         )
         #expect(open.count == 5)
+        #expect(open.contains { $0.hasPrefix("error: full: a copy of photos/cloakroom-doctor-10/n ") })
         // A role without permissions of its own.
         let shut = ScopeFindings.all("full", probes.map { (probe: $0, outcome: .refused) }, wrote: true).lines
         #expect(shut.count == 4)

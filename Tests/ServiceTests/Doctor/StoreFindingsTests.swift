@@ -6,7 +6,8 @@ import Testing
 
 struct StoreFindingsTests {
     private static let sound = StoreObservations.Written(
-        presignedCondition: .honoured, condition: .honoured, checksum: .honoured, ownersAgree: .success(true))
+        presignedCondition: .honoured, condition: .honoured, checksum: .honoured, unsignedCopy: .honoured,
+        ownersAgree: .success(true))
 
     private static func lines(
         _ store: ObjectStore?, expected: ObjectStore = .aws, _ written: StoreObservations.Written? = sound
@@ -21,6 +22,7 @@ struct StoreFindingsTests {
                 "ok: a presigned upload leaves an object alone that is there already",
                 "ok: a PUT with If-None-Match leaves an object alone that is there already",
                 "ok: a presigned upload of other bytes than announced is refused",
+                "ok: a presigned upload copies no other object",
                 "ok: what the worker writes belongs to the bucket's owner",
             ])
     }
@@ -41,13 +43,16 @@ struct StoreFindingsTests {
         let written = StoreObservations.Written(
             presignedCondition: Enforcement(status: 200, refusal: 412),
             condition: Enforcement(status: 204, refusal: 412),
-            checksum: Enforcement(status: 200, refusal: 400), ownersAgree: .success(false))
+            checksum: Enforcement(status: 200, refusal: 400), unsignedCopy: Enforcement(status: 200, refusal: 403),
+            ownersAgree: .success(false))
         #expect(
             Self.lines(.ceph, expected: .ceph, written).dropFirst() == [
                 "warning: a presigned upload overwrites an object that is there already: If-None-Match in its query is "
                     + "ignored",
                 "warning: a PUT overwrites an object that is there already: If-None-Match is ignored",
                 "warning: a presigned upload of other bytes than announced is stored: its SHA-256 is ignored",
+                "error: a presigned upload copies every object that the worker may read: header fields that are not signed are "
+                    + "heeded",
                 "warning: what the worker writes belongs to the worker, not to the bucket's owner",
             ])
     }
@@ -58,7 +63,7 @@ struct StoreFindingsTests {
                 && Enforcement(status: 500, refusal: 412) == .unclear("status 500"))
         let written = StoreObservations.Written(
             presignedCondition: .unclear("status 500"), condition: .honoured, checksum: .honoured,
-            ownersAgree: .failure(AWSError(.refused, status: 403, code: "AccessDenied")))
+            unsignedCopy: .honoured, ownersAgree: .failure(AWSError(.refused, status: 403, code: "AccessDenied")))
         let lines = Self.lines(.aws, written)
         #expect(
             lines[1]
