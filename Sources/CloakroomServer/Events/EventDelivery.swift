@@ -152,7 +152,7 @@ package final class EventDelivery {
                 noteWhetherAway(label, attempt: attempt)
                 if label == .delivered {
                     try await stream.settle(entry.id)
-                    if let type = head?.type { metrics.deliveredEvent(type, after: age(of: entry)) }
+                    if let type = head?.known { metrics.deliveredEvent(type, after: age(of: entry)) }
                 } else if attempt >= webhook.maximumAttempts {
                     try await bury(entry, head, because: "attempts", attempts: attempt)
                 } else if age(of: entry) + retry.delay(afterAttempts: attempt, of: entry.id) > webhook.maximumAge {
@@ -169,10 +169,11 @@ package final class EventDelivery {
         _ entry: EventStream.Entry, _ head: EventHead?, because reason: String, attempts: Int
     ) async throws(RedisError) {
         guard
-            try await stream.bury(
+            let trimmed = try await stream.bury(
                 entry, because: reason, attempts: attempts, keeping: webhook.deadMaximumLength)
         else { return }
         metrics.lostEvents(1, .dead)
+        metrics.lostEvents(trimmed, .deadTrimmed)
         log.error(
             "an event is dead: the webhook did not take it",
             ["event": .text(head?.id ?? entry.id), "attempts": .integer(attempts), "reason": .text(reason)])
@@ -210,15 +211,16 @@ package final class EventDelivery {
 /// What has to be known of an event that is delivered.
 private struct EventHead {
     let id: String
-    let type: EventType
+    /// Its type; `nil` for one that only a later version knows, and whose events this worker posts as well.
+    let known: EventType?
 
     /// - Returns: `nil` for what no worker wrote.
     init?(_ text: [UInt8]) {
         guard let object = (try? JSON(parsing: text))?.object, let id = object["id"]?.string,
-            let type = object["type"]?.string.flatMap({ EventType(rawValue: $0) })
+            let type = object["type"]?.string
         else { return nil }
         self.id = id
-        self.type = type
+        known = EventType(rawValue: type)
     }
 }
 

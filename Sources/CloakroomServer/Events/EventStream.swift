@@ -154,26 +154,29 @@ package final class EventStream {
 
     /// Moves an entry to the dead ones.
     ///
-    /// - Returns: whether it was still there.
+    /// - Returns: how many dead ones were trimmed for it, which are lost; `nil` when it was not there any more.
     package func bury(
         _ entry: Entry, because reason: String, attempts: Int, keeping maximumLength: Int
-    ) async throws(RedisError) -> Bool {
+    ) async throws(RedisError) -> Int? {
         let text = String(decoding: entry.text, as: UTF8.self)
-        return try await redis.run(
+        let reply = try await redis.run(
             Self.settleScript.call(
                 keys: [key, deadKey], arguments: [entry.id, String(maximumLength), text, reason, String(attempts)]))
-            == .integer(1)
+        guard case .integer(let removed) = reply else { throw .refused(code: "MALFORMED") }
+        return removed > 0 ? removed - 1 : nil
     }
+
+    /// - Returns: how many entries it removed: this one, and the dead ones that were trimmed for it.
 
     static let settleScript = RedisScript(
         text: """
             if redis.call('XACK', KEYS[1], '\(group)', ARGV[1]) == 0 then return 0 end
             redis.call('XDEL', KEYS[1], ARGV[1])
-            if #ARGV > 1 then
-              redis.call(
-                'XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', '\(field)', ARGV[3], 'reason', ARGV[4], 'attempts', ARGV[5])
-            end
-            return 1
+            if #ARGV == 1 then return 1 end
+            local before = redis.call('XLEN', KEYS[2])
+            redis.call(
+              'XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', '\(field)', ARGV[3], 'reason', ARGV[4], 'attempts', ARGV[5])
+            return before + 2 - redis.call('XLEN', KEYS[2])
             """)
 
     private nonisolated static func entry(_ reply: RedisReply) -> Entry? {

@@ -157,7 +157,7 @@ package enum CacheLabel: String, MetricLabel {
 
 enum RedisFailureLabel: String, MetricLabel {
     case unavailable, timeout, interrupted, noscript, readonly, busy, oom, noauth, masterdown, loading, wrongpass
-    case noperm, maxclients, misconf, noreplicas, clusterdown, moved, other
+    case noperm, maxclients, misconf, noreplicas, clusterdown, moved, ask, tryagain, nomaster, nocluster, other
 
     static let name = "reason"
 
@@ -228,6 +228,8 @@ enum EventLossLabel: String, MetricLabel {
     case trimmed
     /// It is among the dead ones.
     case dead
+    /// It was among the dead ones, and these were too many.
+    case deadTrimmed = "dead_trimmed"
 
     static let name = "reason"
 }

@@ -11,7 +11,7 @@ enum EventsDead: Command {
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let line = try EventsCommandLine(options)
-        let limit = try options.number("limit", 1...1_000_000, default: 1000)
+        let limit = try options.number("limit", 1...1_000_000, default: .max)
         let retries = options.flags.contains("retry")
         return line.withStream(writes: retries) { stream async throws(RedisError) in
             var (last, count) = (String?.none, 0)
@@ -50,7 +50,7 @@ enum EventsDead: Command {
         event. The reason is attempts, age, or malformed for what no worker wrote.
 
         Options:
-          --limit N  so many at most; 1000 without it
+          --limit N  the oldest N; all without it
           --retry    moves them back, so that workers post them again from the first attempt on
 
         Exit status: 0 done, 1 Redis does not respond, there are no events, or no more may wait, 2 the command line was not
