@@ -19,16 +19,18 @@ enum CheckCommand: Command {
             if let fault = AuditFile.fault(settings) { throw fault }
             let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
             let review = SettingsReview(settings)
-            let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
+            let roles = roles(settings)
+            let isGood = review.errors.isEmpty && roles.errors.isEmpty
+            let state = isGood ? "good" : "serve starts with it, but it has errors"
             Output.print(
                 "\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)\n"
                     + "Images of chats: \(chats(settings))")
             let change = former.map { SettingsReview.policyChange(from: $0, to: settings) }
             let records = former.map { RecordChange(from: $0, to: settings).warnings } ?? []
-            try roleLines(settings).forEach { Output.print($0) }
-            (review.lines + records.map(\.warning) + notes(settings) + [review.policies, change].compactMap(\.self))
+            (roles.lines + roles.errors.map(\.error) + review.lines + records.map(\.warning) + notes(settings)
+                + [review.policies, change].compactMap(\.self))
                 .forEach { Output.print($0) }
-            return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
+            return isGood || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialChainError {
             return Output.fail("\(file) is good, but there are \(error)")
         } catch let error as AuditFileError {
@@ -38,22 +40,34 @@ enum CheckCommand: Command {
         }
     }
 
-    /// Nothing where there is but the role of `vending.roleARN`.
-    private static func roleLines(_ settings: Settings) throws(CredentialChainError) -> [String] {
+    /// Nothing where there is but the role of `vending.roleARN`. The worker starts without the credentials of another one.
+    private static func roles(_ settings: Settings) -> (lines: [String], errors: [SettingsReview.Remark]) {
         let roles = settings.vending.roles
-        guard roles.active.count + roles.retired.count > 1 else { return [] }
+        guard roles.active.count + roles.retired.count > 1 else { return ([], []) }
+        var errors: [SettingsReview.Remark] = []
         var lines = ["Users are spread over \(roles.active.count) roles:"]
         for role in roles.active + roles.retired {
             var origin = "the worker's credentials"
             if let profile = role.profile {
                 let chain = AWSCredentials.chain(
                     settings.aws.of(profile: profile), transport: OfflineTransport(), runtime: RuntimeDependencies())
-                origin = try chain.expectedOrigin()
+                do throws(CredentialChainError) {
+                    origin = try chain.expectedOrigin()
+                } catch {
+                    origin = "no credentials"
+                    let fault = roles.active.contains(role) ? "its users get 503" : "no revocation reaches it"
+                    errors.append(
+                        SettingsReview.Remark(
+                            text: "the role \(role.name) has no credentials: \(fault): \(error.summary)",
+                            advice:
+                                "let the worker's user read the profile \(profile), in the files that AWS_CONFIG_FILE "
+                                + "and AWS_SHARED_CREDENTIALS_FILE name"))
+                }
             }
             let how = roles.active.contains(role) ? "\(role.sts.host)" : "retired: only revocations reach it"
             lines.append("    \(role.name): \(role.arn), \(how), \(origin)")
         }
-        return lines
+        return (lines, errors)
     }
 
     private static func chats(_ settings: Settings) -> String {

@@ -51,6 +51,23 @@ extension EndToEnd {
             }
         }
 
+        @Test func `check tells of a role without credentials, with which the worker starts`() throws {
+            let folder = try RunFolder.make("roles")
+            let file = "\(folder)/cloakroom.json5"
+            #expect(try Command(["init", "--seaweedfs", folder]).status == 0)
+            let text = RunFolder.text(of: file)
+            let roles = #"roles: [{name: "second", roleARN: "arn:aws:iam::210987654321:role/r", profile: "second"}],"#
+            try text.replacing("vending: {", with: "vending: {\(roles)", maxReplacements: 1)
+                .write(toFile: file, atomically: false, encoding: .utf8)
+            let variables = ["AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"]
+            let check = try Command(["check", file], environment: variables)
+            #expect(check.status == 0, "\(check.text)")
+            #expect(
+                check.text.contains("\nerror: the role second has no credentials: its users get 503: "), "\(check.text)"
+            )
+            #expect(try Command(["check", "--strict", file], environment: variables).status == 1)
+        }
+
         @Test func `without any it starts, says why at once, and vends nothing`() throws {
             let variables = "AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null"
             try Stack.run("none", Self.options(variables)) { stack in

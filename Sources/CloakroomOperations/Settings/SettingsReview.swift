@@ -7,6 +7,9 @@ package struct SettingsReview: Sendable {
         /// What to do about it.
         package let advice: String
 
+        package init(text: String, advice: String) { (self.text, self.advice) = (text, advice) }
+
+        package var error: String { "error: \(text)\n    \(advice)" }
         package var warning: String { "warning: \(text)\n    \(advice)" }
     }
 
@@ -49,7 +52,7 @@ package struct SettingsReview: Sendable {
     }
 
     package var lines: [String] {
-        errors.map { "error: \($0.text)\n    \($0.advice)" } + warnings.map(\.warning)
+        errors.map(\.error) + warnings.map(\.warning)
     }
 
     private static func uncovered(_ settings: Settings, _ terms: LifecycleTerms) -> [Remark] {
