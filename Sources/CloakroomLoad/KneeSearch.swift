@@ -19,6 +19,8 @@ package struct KneeSearch: Sendable {
         /// There were responses of 429: a limit of the users, or of this address, is used up, which says nothing of what the
         /// server can do.
         case limitsReached(Double)
+        /// There were responses of 401: the tokens are refused, which says nothing of what the server can do.
+        case tokensRefused(Double)
         /// A run had no request that the bar is about.
         case notMeasured(LoadBar, Double)
     }
@@ -37,7 +39,7 @@ package struct KneeSearch: Sendable {
     /// How far apart the two rates are that are found, at most: 5 %.
     static let precision = 1.05
     static let timesShown = 3
-    private static let mostRuns = 60
+    package static let mostRuns = 60
     private static let mostLateRuns = 3
 
     package private(set) var next: Next
@@ -69,6 +71,8 @@ package struct KneeSearch: Sendable {
         let isKept = !verdicts.contains { $0.isBroken }
         if step.all.statuses[429] != nil {
             next = .end(.limitsReached(step.rate))
+        } else if step.all.statuses[401] != nil {
+            next = .end(.tokensRefused(step.rate))
         } else if let verdict = verdicts.first(where: { $0.value == nil }) {
             next = .end(.notMeasured(verdict.bar, step.rate))
         } else {
@@ -143,6 +147,9 @@ extension KneeSearch.Outcome {
         case .limitsReached(let rate):
             "none found: responses at \(rate.short)/s are 429: limits are used up, which is no knee;"
                 + " give more --users and --devices, or higher limits in the settings"
+        case .tokensRefused(let rate):
+            "none found: responses at \(rate.short)/s are 401: the tokens are refused or have ended;"
+                + " see --issuer, --audience and --key-id, or give later --tokens"
         case .notMeasured(let bar, let rate):
             "none found: \(bar.text) is not measured at \(rate.short)/s: no such request was sent;"
                 + " give its route more weight in --mix, or longer runs"
@@ -153,7 +160,7 @@ extension KneeSearch.Outcome {
         switch self {
         case .found(let good, let bad):
             ["found": .bool(true), "good": .number(good), "bad": .number(bad), "text": .string(text)]
-        case .everyRateBroken, .noneBroken, .generatorLate, .unsteady, .limitsReached, .notMeasured:
+        case .everyRateBroken, .noneBroken, .generatorLate, .unsteady, .limitsReached, .tokensRefused, .notMeasured:
             ["found": .bool(false), "text": .string(text)]
         }
     }

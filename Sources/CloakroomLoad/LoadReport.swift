@@ -92,7 +92,7 @@ package struct LoadReport: Sendable {
             switch knee {
             case .found: return .met
             case .generatorLate: return .doubtful
-            case .everyRateBroken, .noneBroken, .unsteady, .limitsReached, .notMeasured: return .failed
+            case .everyRateBroken, .noneBroken, .unsteady, .limitsReached, .tokensRefused, .notMeasured: return .failed
             }
         }
         // However late the requests were.

@@ -88,6 +88,13 @@ struct KneeSearchTests {
         #expect(!third && search.next == .end(.limitsReached(100)))
     }
 
+    @Test func `responses of 401 end a search: tokens that have ended break no server`() throws {
+        var search = KneeSearch(from: 100, highest: 100_000)
+        let mix = RequestMix([.init(.vend, weight: 1)])
+        search.record(step(100, mix) { _ in .response(status: 401) }, bars)
+        #expect(search.next == .end(.tokensRefused(100)))
+    }
+
     @Test func `a search ends where a bar is about a route that no request was sent to`() throws {
         var search = KneeSearch(from: 100, highest: 100_000)
         let bar = try #require(LoadBar("renew:p99>1s"))

@@ -49,6 +49,7 @@ struct LoadReportTests {
         #expect(report(knee: .generatorLate(10)).result == .doubtful)
         #expect(report(knee: .everyRateBroken(10)).result == .failed)
         #expect(report(knee: .limitsReached(10)).result == .failed)
+        #expect(report(knee: .tokensRefused(10)).result == .failed)
     }
 
     @Test func `the text has a line for each step, route, bar and worker`() {

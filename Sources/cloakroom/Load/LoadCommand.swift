@@ -23,7 +23,7 @@ enum LoadCommand: Command {
         let load = try LoadOptions(options)
         let workers = try workers(options, load.address)
         let needsTokens = load.mix.shares.contains { $0.route.needsToken }
-        let total = load.schedule.seconds + 600
+        let total = load.longest + 600
         let tokens = needsTokens ? try LoadTokens.all(options, lifetime: .seconds(max(3600, total))) : []
         let requests = LoadRequests(
             load.mix, origin: load.origin, tokens: tokens, keys: try keys(options), keysPerRequest: load.keysPerRequest)
@@ -184,9 +184,9 @@ enum LoadCommand: Command {
 
             Examples:
               cloakroom load --settings cloakroom.json5 --rate 100 http://localhost:8080
-              cloakroom load --settings cloakroom.json5 --mix vend=70,renew=20,upload=10 --users 1000 --rate 100,200,400 \\
-                --ramp 10s --duration 1m --fail-if 'p99>50ms' --fail-if 'errors>0.1%' --json load.json \\
-                --yes-load api.example.com https://api.example.com
+              cloakroom load --settings cloakroom.json5 --mix vend=70,renew=20,upload=10 --users 1000 --devices 2 \\
+                --rate 100,200,400 --ramp 10s --duration 1m --fail-if 'p99>50ms' --fail-if 'errors>0.1%' \\
+                --json load.json --yes-load api.example.com https://api.example.com
               cloakroom load --settings cloakroom.json5 --find-knee --rate 200 --users 1000 --devices 4 --warm-up 5s \\
                 --fail-if 'p99>20ms' http://localhost:8080
               cloakroom load --mix health --rate 2000 unix:/run/cloakroom/worker-1.sock

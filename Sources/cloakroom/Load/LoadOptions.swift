@@ -81,6 +81,11 @@ struct LoadOptions {
     /// Of one run of a search.
     func schedule(at rate: Double) -> LoadSchedule { .steps([rate], seconds: seconds, warmUp: warmUp, ramp: ramp) }
 
+    /// How long it may take, in seconds: with a search, with a pause behind each run.
+    var longest: Double {
+        findsKnee ? Double(KneeSearch.mostRuns) * (schedule.seconds + timeout / .seconds(1) + 1) : schedule.seconds
+    }
+
     var speaks: String {
         switch address {
         case .http: "HTTP/\(version.rawValue)"
