@@ -188,7 +188,8 @@ package struct ServiceBuilder {
         return Tracer(
             tracing, by: transport,
             of: Tracer.Resource(
-                worker: dependencies.worker, process: dependencies.process, version: dependencies.version),
+                host: HostName.text, worker: dependencies.worker, process: dependencies.process,
+                version: dependencies.version),
             metrics: dependencies.metrics, log: dependencies.log, runtime: dependencies.runtime)
     }
 

@@ -17,11 +17,13 @@ package import CloakroomLoop
 package final class Tracer {
     /// Whom the spans are of.
     package struct Resource: Sendable {
+        package let host: String
         package let worker: String
         package let process: Int
         package let version: String
 
-        package init(worker: String, process: Int, version: String) {
+        package init(host: String, worker: String, process: Int, version: String) {
+            self.host = host
             self.worker = worker
             self.process = process
             self.version = version
@@ -61,7 +63,9 @@ package final class Tracer {
         self.resource = [
             TraceSpan.Attribute("service.name", .text(settings.serviceName)),
             TraceSpan.Attribute("service.version", .text(resource.version)),
-            TraceSpan.Attribute("service.instance.id", .text(resource.worker)),
+            // Workers of several hosts have the same addresses.
+            TraceSpan.Attribute("service.instance.id", .text("\(resource.host)/\(resource.worker)")),
+            TraceSpan.Attribute("host.name", .text(resource.host)),
             TraceSpan.Attribute("process.pid", .integer(resource.process)),
         ]
     }

@@ -19,7 +19,7 @@ enum LifecycleCanary: Command {
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let line = try SettingsCommandLine(options)
         let values = options.values
-        let name = values["name"] ?? hostName
+        let name = values["name"] ?? HostName.text
         guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,64}/) != nil else {
             throw .usage("--name takes 1 to 64 letters, digits, dots, - and _")
         }
@@ -76,14 +76,6 @@ enum LifecycleCanary: Command {
         Output.print("canaries in the bucket: \(counts.joined(separator: ", "))")
         for finding in round.findings { Output.print("\(finding.failure.rawValue): \(finding.text)") }
         return round.findings.isEmpty ? .success : .failure
-    }
-
-    /// Of this machine, without what no key should have.
-    private static var hostName: String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "host" }
-        let name = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(name.prefix(64).map { "\($0)".wholeMatch(of: /[A-Za-z0-9._-]/) == nil ? "-" : $0 })
     }
 
     static let help = """

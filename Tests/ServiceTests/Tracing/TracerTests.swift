@@ -20,7 +20,8 @@ struct TracerTests {
             Settings.Tracing(
                 url: "http://127.0.0.1:4318/v1/traces", timeout: .seconds(1), sampledPerThousand: sampled,
                 queueLength: queueLength, serviceName: "cloakroom"),
-            by: transport, of: .init(worker: "unix:/w.sock", process: 7, version: "1.2.3"), metrics: metrics,
+            by: transport, of: .init(host: "h1", worker: "unix:/w.sock", process: 7, version: "1.2.3"),
+            metrics: metrics,
             log: Log(sink: nil, level: .error),
             runtime: RuntimeDependencies(wallClock: { Self.time }, randomNumber: { 1 }),
             monotonic: { 5_000_000_000 })
@@ -56,7 +57,8 @@ struct TracerTests {
                 {"resourceSpans":[{"resource":{"attributes":[\
                 {"key":"service.name","value":{"stringValue":"cloakroom"}},\
                 {"key":"service.version","value":{"stringValue":"1.2.3"}},\
-                {"key":"service.instance.id","value":{"stringValue":"unix:/w.sock"}},\
+                {"key":"service.instance.id","value":{"stringValue":"h1/unix:/w.sock"}},\
+                {"key":"host.name","value":{"stringValue":"h1"}},\
                 {"key":"process.pid","value":{"intValue":"7"}}]},\
                 "scopeSpans":[{"scope":{"name":"cloakroom","version":"1.2.3"},"spans":[\
                 {"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"\(ids[0])",\
