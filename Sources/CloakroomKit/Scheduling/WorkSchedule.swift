@@ -25,8 +25,8 @@ public actor WorkSchedule {
     private var works: [ScheduledWork] = []
     private var ongoing: SharedRun<[ScheduledWorkResult]>?
     private var isClosed = false
-    /// What ``run()`` sleeps in.
-    private var sleep: Task<Void, Never>?
+    /// What each ``run()`` sleeps in.
+    private var sleeps: Set<Task<Void, Never>> = []
 
     /// - Parameters:
     ///   - file: in a folder that exists; two more come beside it, `-wal` and `-shm`. A damaged one is moved aside: then
@@ -51,7 +51,7 @@ public actor WorkSchedule {
         works.removeAll { $0.name == work.name }
         guard !isClosed else { return }
         works.append(work)
-        sleep?.cancel()
+        for sleep in sleeps { sleep.cancel() }
     }
 
     /// Work of this name is not begun any more; one in progress ends by itself.
@@ -161,7 +161,8 @@ public actor WorkSchedule {
         let wait = max(60, due.timeIntervalSince(now))
         let runtime = runtime
         let sleep = Task { _ = try? await runtime.sleep(.seconds(wait)) }
-        self.sleep = sleep
+        sleeps.insert(sleep)
+        defer { sleeps.remove(sleep) }
         await withTaskCancellationHandler {
             await sleep.value
         } onCancel: {

@@ -232,6 +232,21 @@ import Testing
         await run.value
     }
 
+    @Test func `work that is added wakes a run that began before another`() async throws {
+        let clock = FakeRuntime(sleeping: .waits)
+        let schedule = try schedule(by: clock)
+        let first = Task { await schedule.run() }
+        try await until { clock.sleeps.count == 1 }
+        let second = Task { await schedule.run() }
+        try await until { clock.sleeps.count == 2 }
+        second.cancel()
+        await second.value
+        await schedule.add(work("hourly", every: 1))
+        try await until { log.all == ["hourly"] }
+        first.cancel()
+        await first.value
+    }
+
     @Test(arguments: [-90 * 86_400, -1800, 1800, 90 * 86_400])
     func `a clock that is set while it sleeps makes work late by one interval at most`(seconds: Int) async throws {
         let clock = FakeRuntime(sleeping: .waits)
