@@ -69,7 +69,8 @@ enum StatusCommand: Command {
                             a line each second
 
         Exit status: 0 all workers are up and the supervisor runs the installed program, 1 otherwise or without a response,
-        2 the command line was not understood. With --watch: as it was last.
+        2 the command line was not understood. With --watch: as it was last. With --url: 0 a worker responds, since how many
+        there should be only the supervisor knows.
 
         Examples:
           cloakroom status --listen 'unix:/run/cloakroom/worker-%d.sock'
