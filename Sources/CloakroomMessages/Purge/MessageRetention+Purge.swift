@@ -14,11 +14,13 @@ extension MessageRetention {
     /// that one was past it. What it could not do the next one does: after the end of the process at any point, when the
     /// disk is full, or while a handler throws.
     ///
+    /// A caller whose task is cancelled ends its own purge after the batch that is under way, and none that it waits for.
+    ///
     /// - Throws: ``CloakroomError/Code/cancelled`` alone; other failures are in the report.
     @discardableResult
     public func purge() async throws -> PurgeReport {
         while let former = currentPurge {
-            _ = await former.result
+            guard await former.resultUnlessCancelled() != nil else { throw CloakroomError.cancelled }
             if currentPurge == former { currentPurge = nil }
         }
         guard !Task.isCancelled else { throw CloakroomError.cancelled }

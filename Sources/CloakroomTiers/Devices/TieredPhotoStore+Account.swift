@@ -19,11 +19,15 @@ extension TieredPhotoStore {
     ///
     /// - Parameter account: the one that is signed in, as ``accountChange()`` has told, and the user has confirmed.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/accountChanged`` when another one is signed in,
-    ///   ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/unwritableFile``, and what the cold tier throws.
+    ///   ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/unwritableFile``, ``CloakroomError/Code/cancelled`` for a
+    ///   call that is cancelled while it waits for a run, and what the cold tier throws.
     public func acceptAccount(_ account: TierIdentity) async throws {
-        // One that is under way works for the former account.
-        while let currentRun { _ = await currentRun.value }
-        let identity = try await tier.identity
+        var identity: TierIdentity
+        repeat {
+            // One that is under way works for the former account.
+            while currentRun != nil { try await waitForRun() }
+            identity = try await tier.identity
+        } while currentRun != nil
         guard identity == account else {
             throw CloakroomError(.accountChanged, "\(identity) is signed in, not \(account)")
         }

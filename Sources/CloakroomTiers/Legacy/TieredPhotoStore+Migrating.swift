@@ -121,7 +121,7 @@ extension TieredPhotoStore {
         let ids = batch.photos.map(\.id)
         try await leaveSource(source, &batch, &report)
         // One that began earlier may not know of these.
-        if let currentRun { _ = await currentRun.value }
+        try await waitForRun()
         let result = await self.run(run)
         report.evicted += result.evicted
         report.evictedBytes += result.evictedBytes

@@ -19,20 +19,15 @@ final class RunState {
 
     private var failures = ConsecutiveFailures(most: 8)
     private var pace: Pace
-    private let progress: (@Sendable (Int, Int) -> Void)?
     private var done = 0
     var total = 0
 
-    init(
-        _ rules: TieringRun, isFreeing: Bool, _ identity: TierIdentity, at date: Date, isClockBehind: Bool,
-        progress: (@Sendable (Int, Int) -> Void)?
-    ) {
+    init(_ rules: TieringRun, isFreeing: Bool, _ identity: TierIdentity, at date: Date, isClockBehind: Bool) {
         self.rules = rules
         self.isFreeing = isFreeing
         self.identity = identity
         self.date = date
         self.isClockBehind = isClockBehind
-        self.progress = progress
         pace = Pace(bytesPerSecond: rules.bytesPerSecond)
     }
 
@@ -47,9 +42,10 @@ final class RunState {
 
     func succeed() { failures.end() }
 
-    func finish(_ count: Int) {
+    /// - Returns: how many photos are done by now, of those that there are to do.
+    func finish(_ count: Int) -> (done: Int, total: Int) {
         done += count
-        progress?(done, max(total, done))
+        return (done, max(total, done))
     }
 
     /// Waits as long as the pace of the run wants it after so many bytes.

@@ -5,16 +5,23 @@ import Foundation
 extension TieredPhotoStore {
     /// Uploads what is to be uploaded, and removes from the device what is due and proven.
     ///
-    /// A second call while one is under way waits for that one, and returns its report. Cancelling the task ends the run
+    /// A call while a run is under way joins that one, and returns its report; a call while space is freed waits, and then
+    /// begins one. A caller whose task is cancelled leaves the run to the others. When the last one leaves, the run ends
     /// after the photos that are under way; the next run goes on from there.
     ///
-    /// - Parameter progress: photos that are done, of those that were there to do.
-    /// - Returns: what came of it, also of a run that was stopped.
+    /// - Parameter progress: photos that are done, of those that were there to do, also of a run that is joined.
+    /// - Returns: what came of it, also of a run that was stopped. For a caller that has left it to others, or is cancelled
+    ///   while it waits, ``TieringReport/stoppedBy`` is ``CloakroomError/Code/cancelled``, and nothing is counted.
     public func run(
         _ run: TieringRun = .background, progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
     ) async -> TieringReport {
-        let rule = currentRule
-        return await joinOrBegin { store in await store.tier(run, rule: rule, isFreeing: false, progress) }
+        // One that frees space ends when its one caller does, and a cancelled one leaves photos to the next.
+        while let currentRun, currentRun.isFreeing || currentRun.shared.isCancelled {
+            do { try await waitForRun() } catch { return cancelledReport }
+        }
+        return await joinOrBegin(isFreeing: false, progress) { store in
+            await store.tier(run, rule: store.currentRule, isFreeing: false)
+        }
     }
 
     private var currentRule: DueRule? { policy.rule(at: clock()) }
@@ -23,9 +30,16 @@ extension TieredPhotoStore {
     ///
     /// Pinned photos, open ones, those viewed within ``RetentionPolicy/daysAfterView`` days, and those without a thumbnail
     /// stay. Under ``RetentionPolicy/Period/forever`` it does nothing: the report says so.
+    ///
+    /// It waits for a run that is under way. Cancelling the task ends the wait at once, and the freeing after the photos that
+    /// are under way.
     public func freeSpace(
         _ mode: FreeSpaceMode, progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
     ) async -> TieringReport {
+        // A run that is under way may leave out what the user wants to be gone.
+        while mode == .perform, policy.period != .forever, currentRun != nil {
+            do { try await waitForRun() } catch { return cancelledReport }
+        }
         var report = TieringReport()
         guard policy.period != .forever else {
             report.stoppedBy = CloakroomError(
@@ -34,9 +48,9 @@ extension TieredPhotoStore {
         }
         let rule = RetentionPolicy.freeingRule(at: clock())
         if mode == .perform {
-            // A run that is under way may leave out what the user wants to be gone.
-            while let currentRun { _ = await currentRun.value }
-            return await joinOrBegin { store in await store.tier(.manual, rule: rule, isFreeing: true, progress) }
+            return await joinOrBegin(isFreeing: true, progress) { store in
+                await store.tier(.manual, rule: rule, isFreeing: true)
+            }
         }
         do {
             report.alarms = try catalog.alarms()
@@ -58,22 +72,49 @@ extension TieredPhotoStore {
     }
 
     private func joinOrBegin(
+        isFreeing: Bool, _ progress: (@Sendable (Int, Int) -> Void)?,
         _ body: @escaping @Sendable (isolated TieredPhotoStore) async -> TieringReport
     ) async -> TieringReport {
-        if let currentRun { return await currentRun.value }
-        let task = Task { await body(self) }
-        currentRun = task
-        let report = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        let joined = currentRun ?? CurrentRun(shared: SharedRun { await body(self) }, isFreeing: isFreeing)
+        currentRun = joined
+        lastCaller += 1
+        let caller = lastCaller
+        observers[caller] = progress
+        defer { observers[caller] = nil }
+        return await joined.shared.value() ?? cancelledReport
+    }
+
+    /// Tells the callers of the run that photos are done.
+    func report(_ count: Int, of state: RunState) {
+        let (done, total) = state.finish(count)
+        for observer in observers.values { CurrentRuns.none { observer(done, total) } }
+    }
+
+    /// For a caller that has left its run to others, or waits no longer.
+    private var cancelledReport: TieringReport {
+        var report = TieringReport()
+        report.stoppedBy = .cancelled
+        report.alarms = (try? catalog.alarms()) ?? []
         return report
     }
 
-    private func tier(
-        _ run: TieringRun, rule: DueRule?, isFreeing: Bool, _ progress: (@Sendable (Int, Int) -> Void)?
-    ) async -> TieringReport {
+    /// How many callers the run in progress has.
+    var callerCount: Int { currentRun?.shared.callerCount ?? 0 }
+
+    /// Waits for the end of the run in progress, without keeping it going; another one may have begun then.
+    ///
+    /// - Throws: ``CloakroomError/Code/cancelled``, also when the lock is to be given up: what waits must not take it again.
+    func waitForRun() async throws(CloakroomError) {
+        guard let currentRun else { return }
+        lastCaller += 1
+        let caller = lastCaller
+        waiters.insert(caller)
+        let hasEnded = await currentRun.shared.waitForEnd()
+        let isWanted = waiters.remove(caller) != nil
+        guard hasEnded, isWanted, !Task.isCancelled else { throw .cancelled }
+    }
+
+    private func tier(_ run: TieringRun, rule: DueRule?, isFreeing: Bool) async -> TieringReport {
         defer { currentRun = nil }
         var report = TieringReport()
         do {
@@ -88,7 +129,7 @@ extension TieredPhotoStore {
             if fetches.isEmpty { try Self.removeParts(catalog, folder) }
             try writeViews()
             try await makeMissingThumbnails()
-            guard let state = try await begin(run, rule, isFreeing: isFreeing, progress) else {
+            guard let state = try await begin(run, rule, isFreeing: isFreeing) else {
                 report.alarms = try catalog.alarms()
                 return report
             }
@@ -115,9 +156,7 @@ extension TieredPhotoStore {
     // MARK: The run
 
     /// - Returns: `nil` when there is nothing to do: then no request is sent and nothing written.
-    private func begin(
-        _ run: TieringRun, _ rule: DueRule?, isFreeing: Bool, _ progress: (@Sendable (Int, Int) -> Void)?
-    ) async throws -> RunState? {
+    private func begin(_ run: TieringRun, _ rule: DueRule?, isFreeing: Bool) async throws -> RunState? {
         let now = clock()
         let needsRebuild = try catalog.setting(.rebuild) != nil
         let due = try rule.map { try dueIDs($0) } ?? []
@@ -132,8 +171,7 @@ extension TieredPhotoStore {
         if needsRebuild { _ = try await rebuildCatalog() }
         let lastSeen = try catalog.date(.lastSeen) ?? .distantPast
         if now > lastSeen { try catalog.set(.lastSeen, to: String(now.milliseconds)) }
-        return RunState(
-            run, isFreeing: isFreeing, identity, at: now, isClockBehind: now < lastSeen, progress: progress)
+        return RunState(run, isFreeing: isFreeing, identity, at: now, isClockBehind: now < lastSeen)
     }
 
     private func work(_ state: RunState, _ rule: DueRule?) async throws {
@@ -179,7 +217,7 @@ extension TieredPhotoStore {
         for batch in ids.batches() {
             let rows = try await upload(batch, state)
             try await prove(rows, state)
-            state.finish(batch.count)
+            report(batch.count, of: state)
         }
     }
 
@@ -240,6 +278,13 @@ extension TieredPhotoStore {
             throw CloakroomError(.notAllowedNow, refusal)
         }
     }
+}
+
+/// The run in progress.
+struct CurrentRun: Sendable {
+    let shared: SharedRun<TieringReport>
+    /// Not joined: it ends when the user stops it.
+    let isFreeing: Bool
 }
 
 extension Catalog {

@@ -10,7 +10,8 @@ extension TieredPhotoStore {
 
     /// Fetches all photos, and keeps them: the policy's period becomes ``RetentionPolicy/Period/forever``.
     ///
-    /// It begins only when there is room for all of them; ended early, it goes on where it was the next time.
+    /// It begins only when there is room for all of them, and when a run that is under way has ended; ended early, it goes on
+    /// where it was the next time.
     /// - Parameter progress: photos that are done, of those that were not on the device.
     public func restoreAll(
         progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
@@ -36,7 +37,7 @@ extension TieredPhotoStore {
             kept.period = .forever
             try setPolicy(kept)
             // What is about to leave the device would have to be fetched at once.
-            if let currentRun { _ = await currentRun.value }
+            try await waitForRun()
             do { try await restore(ids, &report, progress) } catch {
                 await keepArrivals()
                 throw error

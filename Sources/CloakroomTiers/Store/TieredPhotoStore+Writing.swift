@@ -40,11 +40,13 @@ extension TieredPhotoStore {
 
     /// Ends what is under way: photos that are being added are waited for, all else is cancelled first.
     func endWork() async {
-        let (run, pending, downloads) = (currentRun, writes.values, fetches.values)
-        run?.cancel()
+        let (run, pending, downloads) = (currentRun?.shared, writes.values, fetches.values)
+        waiters = []
+        run?.beginCancelling()
         for write in pending { write.cancel?() }
         for download in downloads { download.task.cancel() }
-        _ = await run?.value
+        // In a task of its own: also a caller that is cancelled waits.
+        if let run { await Task { _ = await run.waitForEnd() }.value }
         for write in pending { await write.wait() }
         for download in downloads { _ = await download.task.result }
     }

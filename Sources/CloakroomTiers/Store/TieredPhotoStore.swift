@@ -47,7 +47,12 @@ public actor TieredPhotoStore {
     /// Records them soon.
     var arrivalTask: Task<Void, Never>?
     let photosFolder: FolderDescriptor
-    var currentRun: Task<TieringReport, Never>?
+    var currentRun: CurrentRun?
+    /// Of its callers, by their numbers.
+    var observers: [Int: @Sendable (_ done: Int, _ total: Int) -> Void] = [:]
+    /// Calls that wait for its end.
+    var waiters: Set<Int> = []
+    var lastCaller = 0
     /// Calls that write and have not ended, by their numbers.
     var writes: [Int: PendingWrite] = [:]
     var lastWrite = 0
@@ -164,7 +169,7 @@ public actor TieredPhotoStore {
 
     /// Gives up the right to write until the next call that writes; photos that were fetched or viewed are recorded first.
     /// Runs, downloads, migrations and rebuilds that are under way are cancelled, and waited for, as are photos that are
-    /// being added; what was cancelled goes on where it was when it is called again.
+    /// being added; what waits for a run is cancelled, too. What was cancelled goes on where it was when it is called again.
     ///
     /// For an app whose folder lies in a container that it shares with extensions: the system ends apps that hold a lock
     /// there while they are suspended.

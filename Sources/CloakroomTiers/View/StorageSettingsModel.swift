@@ -119,7 +119,7 @@ public final class StorageSettingsModel {
         if !state.task.isUnderWay { state.task = .none }
     }
 
-    /// Ends what is under way after the photo that is; its report says how far it came.
+    /// Ends what is under way after the photo that is, and at once what waits for a run; its report says how far it came.
     public func stop() { running?.cancel() }
 
     /// The user has read an alarm, and wants to go on: everything is proven anew before anything leaves the device.

@@ -2,6 +2,7 @@ import CloakroomAWS
 import CloakroomKit
 import CloakroomKitTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloakroomMessages
@@ -135,6 +136,51 @@ import Testing
         #expect(error?.code == .cancelled)
         #expect(try await second.value.isComplete)
         #expect(try device.count("message") == 0)
+    }
+
+    @Test func `a purge that waits for another one and is cancelled ends at once`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", .oneHour)
+        device.clocks.pass(.seconds(7200))
+        let (clocks, handler) = (device.clocks, HeldHandler())
+        let retention = await MessageRetention(
+            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
+            read: { clocks.reading })
+        let first = Task { try await retention.purge() }
+        await handler.gate.arrival()
+        let isOver = Mutex(false)
+        let second = Task {
+            let code = await CloakroomError.code { _ = try await retention.purge() }
+            isOver.withLock { $0 = true }
+            return code
+        }
+        for _ in 0..<100 { await Task.yield() }
+        second.cancel()
+        try await until { isOver.withLock { $0 } }
+        #expect(await second.value == .cancelled)
+        await handler.gate.open()
+        #expect(try await first.value.purgedCount == 1)
+        #expect(try device.count("message") == 0)
+    }
+
+    @Test func `purges whose callers are all cancelled end after the batch that is under way`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        _ = try await device.retention.admit((0..<600).map { try device.incoming("m\($0)", .oneHour) })
+        device.clocks.pass(.seconds(7200))
+        let (clocks, handler) = (device.clocks, HeldHandler())
+        let retention = await MessageRetention(
+            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
+            read: { clocks.reading })
+        let first = Task { await CloakroomError.code { _ = try await retention.purge() } }
+        await handler.gate.arrival()
+        let second = Task { await CloakroomError.code { _ = try await retention.purge() } }
+        for _ in 0..<100 { await Task.yield() }
+        for purge in [first, second] { purge.cancel() }
+        await handler.gate.open()
+        for purge in [first, second] { #expect(await purge.value == .cancelled) }
+        #expect(try device.count("message") > 0)
     }
 
     /// Notes how many of its calls overlap, and lets no message go.

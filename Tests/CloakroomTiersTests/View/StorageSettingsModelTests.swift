@@ -1,5 +1,6 @@
 import CloakroomKit
 import CloakroomKitTestSupport
+import CloakroomScriptedTier
 import Foundation
 import Testing
 
@@ -245,6 +246,27 @@ import Testing
         await gate.open()
         await download.value
         #expect(english.text(of: model.state.task) == "1 photo downloaded, 0 bytes. Stopped: Stopped.")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `stops at once what waits for a run`() async throws {
+        let gate = Gate()
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .put, moment == .before { await gate.pass() }
+        })
+        try await device.add("a")
+        let store = device.store
+        let model = StorageSettingsModel(store: store)
+        await model.previewFreeingSpace()
+        let run = Task { await store.run() }
+        await gate.arrival()
+        let freeing = Task { await model.freeSpace() }
+        try await until { await store.waiters.count == 1 }
+        model.stop()
+        for await state in model.states() where !state.task.isUnderWay { break }
+        #expect(model.state.task == .freed(report(evicted: 0, bytes: 0, stoppedBy: .cancelled)))
+        await gate.open()
+        await freeing.value
+        #expect(await run.value.stoppedBy == nil)
     }
 
     @Test func `shows alarms and what to do, until the user goes on`() async {
