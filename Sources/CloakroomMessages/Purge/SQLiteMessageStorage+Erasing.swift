@@ -18,6 +18,23 @@ extension SQLiteMessageStorage {
         }
     }
 
+    /// Ends one message here: it is returned no more, and the next purge removes it. What seals it retires at once.
+    func delete(_ message: MessageReference) throws(CloakroomError) {
+        let id = rowID(message)
+        guard let row = try row(id)?.0 else { return }
+        let (sequence, key) = (row.record.sequence, row.keyID)
+        try database.transaction { database throws(SQLiteError) in
+            // Over by each clock. When it ends for others is as it was.
+            try database.run(
+                "UPDATE message SET deadline = min(ifnull(deadline, 0), 0) WHERE seq = ?", [.integer(sequence)])
+            // As one that was deleted: replies to it do not end with it.
+            try database.run(
+                "UPDATE known SET seq = ? WHERE id = ?", [.integer(AdmissionPlan.sequenceInMemory), .blob(id)])
+            try MessageDatabase.retire(key, in: database)
+        }
+        retiring.insert(key)
+    }
+
     /// What former processes could not write.
     func readDeletions() throws(CloakroomError) {
         for (row, through) in keys.table.deletions {

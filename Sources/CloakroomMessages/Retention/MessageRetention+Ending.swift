@@ -20,6 +20,27 @@ extension MessageRetention {
         return try await purge()
     }
 
+    /// Removes one message from this device, and nothing at peers, as ``deleteAll(in:)`` does: its image stays in the bucket
+    /// until the message ends for the others, too. That of a message that is not to be stored is released at once. Replies to
+    /// it stay.
+    ///
+    /// It is returned no more, and its key goes with the purge that follows, also when a handler fails. What else that key has
+    /// sealed is sealed anew before: where messages have no end, all of the conversation.
+    ///
+    /// - Returns: of the purge that follows; what it could not do the next one does. Nothing else happens for a message that is
+    ///   not here.
+    /// - Throws: ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``: the message is as it was.
+    @discardableResult
+    public func delete(_ message: MessageReference) async throws -> PurgeReport {
+        if await memory.remove(message) {
+            await storage.endNotes([message])
+        } else {
+            try await storage.delete(message)
+        }
+        wake()
+        return try await purge()
+    }
+
     /// Ends a conversation's messages that are in memory only; call it when the user leaves it. Their images are released, also
     /// when a peer has not shown them yet.
     ///

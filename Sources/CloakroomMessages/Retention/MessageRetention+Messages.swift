@@ -224,6 +224,33 @@ extension MessageRetention {
         return try await storage.keep(.file(file), position: position, of: message)
     }
 
+    /// Gives an attachment that was kept without a key the object that was uploaded for it, as if it had come with the message.
+    ///
+    /// Keep the message first, then upload, call this, and send the message: whatever ends the app on the way, the message is
+    /// here, and the image goes with it. Repeating it changes nothing, and an attachment keeps the first object that it got.
+    ///
+    /// - Parameters:
+    ///   - assetKey: the object's key in the bucket.
+    ///   - releaseToken: of the upload; kept for this user's own message alone.
+    ///   - position: in ``StoredMessage/attachments``.
+    /// - Returns: `false` when the message is over, deleted or not known, or has no such attachment: do not send it with this
+    ///   object. One of this user's is released, at the latest with the message, unless another message has it.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``; repeat it.
+    public func setAttachment(
+        assetKey: String, releaseToken: String? = nil, at position: Int, of message: MessageReference
+    ) async throws -> Bool {
+        // Only an uploader has a token.
+        let token = message.author == participant ? releaseToken : nil
+        switch try await storage.setImage(assetKey, token, at: position, of: message) {
+        case .stored?: return true
+        case .inMemory?: return await memory.setImage(assetKey, token, at: position, of: message)
+        case nil:
+            // There may be something to be released.
+            wake()
+            return false
+        }
+    }
+
     /// - Throws: ``CloakroomError/Code/unreadableFile`` when there is no such file, or its message is over.
     public func attachment(_ file: AttachmentFile) async throws -> Data {
         let times = try await clock().plausible

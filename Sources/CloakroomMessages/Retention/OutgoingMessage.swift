@@ -5,7 +5,8 @@ public struct OutgoingMessage: Sendable {
     public var id: MessageID
     public var conversation: ConversationID
     public var body: Data
-    /// Their bytes follow with ``MessageRetention/keepAttachment(_:at:of:)-(Data,_,_)``.
+    /// Their bytes follow with ``MessageRetention/keepAttachment(_:at:of:)-(Data,_,_)``, and the keys of objects that are
+    /// uploaded afterwards with ``MessageRetention/setAttachment(assetKey:releaseToken:at:of:)``.
     public var attachments: [MessageAttachment]
     /// The message that this one quotes: it ends no later than that one. It is of the same conversation.
     public var quotes: MessageReference?

@@ -76,7 +76,7 @@ struct AdmissionPlan: Sendable {
             "INSERT INTO known (id, seq, until) VALUES (?, ?, ?)", [.blob(id), sequence, SQLiteValue(knownUntil)])
     }
 
-    /// Rows of messages count from 1.
+    /// Rows of messages count from 1. Of those that the user deletes one by one it is this, too.
     static let sequenceInMemory: Int64 = 0
 
     private func writeRow(in database: SQLiteDatabase) throws(SQLiteError) {
@@ -111,22 +111,13 @@ struct AdmissionPlan: Sendable {
 extension SQLiteMessageStorage {
     func write(_ plan: AdmissionPlan, in database: SQLiteDatabase) throws(SQLiteError) {
         try plan.write(in: database)
-        let draft = plan.record.draft
-        let isOwn = draft.author == reader
-        for attachment in draft.attachments {
-            guard let key = attachment.assetKey else { continue }
+        let isOwn = plan.record.draft.author == reader
+        for key in plan.record.draft.attachments.compactMap(\.assetKey) {
             switch plan.decision {
-            case .replay, .arrivedExpired: continue
-            case .inMemory:
-                try database.run(
-                    "INSERT INTO memory_image (message, asset, is_own) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                    [.blob(plan.id), .blob(assetID(key)), .integer(isOwn ? 1 : 0)])
-            case .stored: break
+            case .replay, .arrivedExpired: return
+            case .inMemory: try attach(key, isOwn: isOwn, inMemory: plan.id, in: database)
+            case .stored: try attach(key, isOwn: isOwn, in: database)
             }
-            try revive(key, isOwn: isOwn, in: database)
-            // An image that is here again is not deleted before this message ends, too.
-            guard isOwn else { continue }
-            try database.run("UPDATE release SET retry_at = ? WHERE asset_key = ?", [.integer(Self.held), .text(key)])
         }
     }
 }

@@ -73,6 +73,13 @@ package actor MemoryMessageStorage: MessageStorage {
         return remove(from: conversation) { _ in true }
     }
 
+    /// Removes one message.
+    ///
+    /// - Returns: whether it was here.
+    func remove(_ message: MessageReference) -> Bool {
+        !remove(from: message.conversation) { $0.draft.reference == message }.isEmpty
+    }
+
     func closeAll() {
         allClosings += 1
         closings = [:]
@@ -160,6 +167,19 @@ package actor MemoryMessageStorage: MessageStorage {
         if let former = conversations[conversation]?[index].draft.attachments[position].file { files[former] = nil }
         conversations[conversation]?[index].draft.attachments[position].file = file
         files[file] = bytes
+        return true
+    }
+
+    /// - Returns: `false` when there is no such message, or attachment without another object.
+    func setImage(_ key: String, _ token: String?, at position: Int, of message: MessageReference) -> Bool {
+        let conversation = message.conversation
+        guard let index = conversations[conversation]?.firstIndex(where: { $0.draft.reference == message }),
+            var attachments = conversations[conversation]?[index].draft.attachments,
+            attachments.indices.contains(position), (attachments[position].assetKey ?? key) == key
+        else { return false }
+        attachments[position].assetKey = key
+        attachments[position].releaseToken = token ?? attachments[position].releaseToken
+        conversations[conversation]?[index].draft.attachments = attachments
         return true
     }
 

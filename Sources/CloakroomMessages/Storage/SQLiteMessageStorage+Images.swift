@@ -61,12 +61,24 @@ extension SQLiteMessageStorage {
         try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(assetID(key))])
     }
 
-    /// A message has an image: another one that had it before does not end it.
+    /// A message has an image from now on: another one that had it before does not end it.
     ///
-    /// - Parameter isOwn: whether it is this user's message.
-    func revive(_ key: String, isOwn: Bool, in database: SQLiteDatabase) throws(SQLiteError) {
+    /// - Parameters:
+    ///   - isOwn: whether it is this user's message.
+    ///   - id: of one in memory, as ``rowID(_:)`` gives it; `nil` for one that is stored.
+    func attach(
+        _ key: String, isOwn: Bool, inMemory id: [UInt8]? = nil, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        if let id {
+            try database.run(
+                "INSERT INTO memory_image (message, asset, is_own) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                [.blob(id), .blob(assetID(key)), .integer(isOwn ? 1 : 0)])
+        }
         guard isOwn || isChatImage(key) else { return }
         try database.run("DELETE FROM ended_asset WHERE id = ?", [.blob(assetID(key))])
+        // An image that is here again is not deleted before this message ends, too.
+        guard isOwn else { return }
+        try database.run("UPDATE release SET retry_at = ? WHERE asset_key = ?", [.integer(Self.held), .text(key)])
     }
 
     /// Records that the bucket is to delete an image of this user's, or leaves that to another message that has it.

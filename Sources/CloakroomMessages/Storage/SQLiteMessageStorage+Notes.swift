@@ -29,6 +29,12 @@ struct MemoryNote: Sendable, Codable {
 
     var reference: MessageReference { MessageReference(id, by: author, in: conversation) }
 
+    /// One that was uploaded after the message was kept.
+    mutating func add(_ image: Image) {
+        guard let index = images.firstIndex(where: { $0.key == image.key }) else { return images.append(image) }
+        images[index].token = image.token ?? images[index].token
+    }
+
     /// That of a conversation's notes: rows of conversations count from 1, so it is no key of messages. It goes with the
     /// last of its notes.
     static func keyID(_ conversation: Int64) -> MessageKeyID {
@@ -75,16 +81,7 @@ extension SQLiteMessageStorage {
         try endFormerImages()
         var ended = EndedNotes(ids: ids, notes: [], cachedKeys: [], endedKeys: [])
         for id in ids {
-            let row = try database.perform { database throws(SQLiteError) in
-                try database.first("SELECT conversation, content FROM memory_note WHERE id = ?", [.blob(id)]) {
-                    ($0.integer(0), $0.blob(1))
-                }
-            }
-            // One whose key is lost has nothing to say.
-            guard let (conversation, sealed) = row,
-                let content = keys.key(MemoryNote.keyID(conversation))?.open(sealed, context: MemoryNote.context(id)),
-                let note = try? JSONDecoder().decode(MemoryNote.self, from: Data(content))
-            else { continue }
+            guard let note = try note(id) else { continue }
             ended.notes.append(note)
         }
         let notes = ended.notes
@@ -94,6 +91,20 @@ extension SQLiteMessageStorage {
             }
         }
         return ended
+    }
+
+    /// - Parameter id: as ``rowID(_:)`` gives it.
+    /// - Returns: `nil` when there is none. One whose key is lost has nothing to say.
+    func note(_ id: [UInt8]) throws(CloakroomError) -> MemoryNote? {
+        let row = try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT conversation, content FROM memory_note WHERE id = ?", [.blob(id)]) {
+                ($0.integer(0), $0.blob(1))
+            }
+        }
+        guard let (conversation, sealed) = row,
+            let content = keys.key(MemoryNote.keyID(conversation))?.open(sealed, context: MemoryNote.context(id))
+        else { return nil }
+        return try? JSONDecoder().decode(MemoryNote.self, from: Data(content))
     }
 
     /// Ends their images, after handlers have run: on a full disk these need not wait for room.

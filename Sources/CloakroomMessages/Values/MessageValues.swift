@@ -47,7 +47,8 @@ public struct IncomingMessage: Sendable {
 
 /// An image, or another file, of a message.
 public struct MessageAttachment: Sendable, Hashable {
-    /// The object's key in the bucket; `nil` for a file that was never uploaded.
+    /// The object's key in the bucket; `nil` for a file that was never uploaded, or is not yet: see
+    /// ``MessageRetention/setAttachment(assetKey:releaseToken:at:of:)``.
     public var assetKey: String?
     /// What lets this user delete the object (from the presigned upload); `nil` for images of others, whose messages are
     /// kept without one.

@@ -172,6 +172,77 @@ import Testing
         #expect(try await device.retention.releaseAssets() == 1)
     }
 
+    // MARK: One message
+
+    @Test(arguments: [true, false]) func `one message is deleted with what sealed it, and the others stay`(
+        knowsServer: Bool
+    ) async throws {
+        let device = try await RetentionFixture(server: knowsServer)
+        try await device.want(.keep)
+        for id in ["m1", "m2"] { try await device.admit(id, attachments: [.init(assetKey: "chat/\(id)")]) }
+        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asReference)
+        let left = try #require(try await device.retention.keepAttachment(Data([2]), at: 0, of: "m2".asReference))
+        let former = await device.storage.keyTable
+        let master = await device.vault.value
+        #expect(try await device.retention.delete("m1".asReference).purgedCount == 1)
+        #expect(device.handler.ids == ["m1"])
+        #expect(device.attachmentFiles == [left.rawValue])
+        #expect(await device.vault.value != master)
+        let table = await device.storage.keyTable
+        let sealing = former.ids.filter { $0.conversation > 0 }.compactMap { former[$0]?.reveal() }
+        #expect(sealing.count == 1)
+        #expect(Set(sealing).isDisjoint(with: table.ids.compactMap { table[$0]?.reveal() }))
+        // Again: nothing happens.
+        #expect(try await device.retention.delete("m1".asReference).purgedCount == 0)
+        #expect(try await device.admit("m1") == .replay)
+        try await device.relaunch()
+        #expect(try await device.shown() == ["m2"])
+        #expect(try await device.retention.message("m2".asReference)?.body == RetentionFixture.body("m2"))
+        #expect(try await device.retention.attachment(left) == Data([2]))
+    }
+
+    @Test func `one message that is deleted stays so while a handler throws, and after a kill`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for id in ["m1", "m2"] { try await device.admit(id) }
+        let former = await device.storage.keyTable
+        device.handler.fail(with: CloakroomError(.storeFailed, "the index is locked"))
+        #expect(try await device.retention.delete("m1".asReference).stoppedBy?.code == .storeFailed)
+        let table = await device.storage.keyTable
+        let sealing = former.ids.filter { $0.conversation > 0 }.compactMap { former[$0]?.reveal() }
+        #expect(Set(sealing).isDisjoint(with: table.ids.compactMap { table[$0]?.reveal() }))
+        for isKilled in [false, true] {
+            if isKilled { try await device.relaunchKilled() }
+            #expect(try await device.shown() == ["m2"])
+            #expect(try await device.retention.messageCount(in: conversation) == 1)
+            #expect(try await device.retention.message("m1".asReference) == nil)
+            #expect(try await device.retention.stamp(of: "m1".asReference) == nil)
+            #expect(try await device.admit("m1") == .replay)
+            #expect(try device.count("message") == 2)
+        }
+        device.handler.fail(with: nil)
+        device.clocks.pass(.seconds(60))
+        #expect(try await device.retention.purge().purgedCount == 1)
+        #expect(Set(device.handler.ids) == ["m1"])
+        #expect(try device.count("message") == 1)
+    }
+
+    @Test func `one message whose deletion cannot be written is as it was`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", .oneDay)
+        let message = try "m1".asReference
+        _ = try await device.storage.pragmas(["busy_timeout = 0"])
+        let writer = try device.connect()
+        try writer.run("BEGIN IMMEDIATE")
+        #expect(await CloakroomError.code { _ = try await device.retention.delete(message) } != nil)
+        #expect(try await device.shown() == ["m1"])
+        try writer.run("COMMIT")
+        #expect(await device.storage.retiring == [])
+        #expect(try await device.retention.delete(message).purgedCount == 1)
+        #expect(try await device.shown() == [])
+    }
+
     // MARK: Erasing everything
 
     @Test func `erasing everything has handlers remove what they have, and a kill does not stop it`() async throws {

@@ -125,6 +125,26 @@ import Testing
         #expect(try device.count("release") == 0)
     }
 
+    @Test func `an image of one message that the user deletes is released when it ends for the others`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for (id, policy) in [("m1", MessageRetentionPolicy.oneHour), ("m2", .keep)] {
+            try await device.admit(
+                id, policy, from: RetentionFixture.own,
+                attachments: [MessageAttachment(assetKey: "chat/\(id)", releaseToken: "token")])
+            #expect(try await device.retention.delete(id.asOwn).purgedCount == 1)
+            #expect(try await device.retention.hasEnded(assetKey: "chat/\(id)"))
+        }
+        #expect(try await device.retention.releaseAssets() == 0)
+        device.clocks.pass(.milliseconds(3_599_999))
+        #expect(try await device.retention.releaseAssets() == 0)
+        device.clocks.pass(.milliseconds(1))
+        #expect(try await device.retention.releaseAssets() == 1)
+        #expect(device.releaser.keys == ["chat/m1"])
+        // The other has the bucket's rule.
+        #expect(try device.count("release") == 0)
+    }
+
     @Test(arguments: [true, false])
     func `an image of what was deleted stays as long as others have it, also when another message has it here`(
         isLater: Bool

@@ -63,6 +63,18 @@ import Testing
         #expect(device.handler.ids == ["m1", "m1"])
     }
 
+    @Test func `one message in memory is deleted with its image, and the others stay`() async throws {
+        let device = try await RetentionFixture()
+        try await device.admit("m1", .noStorage, from: own, attachments: image())
+        try await device.admit("m2")
+        try await device.retention.delete("m1".asOwn)
+        #expect(try await device.shown() == ["m2"])
+        #expect(device.handler.ids == ["m1"])
+        #expect(try device.count("memory_note") == 1)
+        #expect(try await device.retention.releaseAssets() == 1)
+        #expect(try await device.admit("m1", .noStorage, from: own) == .replay)
+    }
+
     @Test(arguments: [false, true]) func `an image that is here again in memory is not deleted before it ends`(
         isKilled: Bool
     ) async throws {

@@ -38,6 +38,31 @@ import Testing
         #expect(await CloakroomError.code { _ = try await device.retention.keep(message) } == .invalidRequest)
     }
 
+    @Test(arguments: [true, false])
+    func `replies to one message that was deleted here stay, and so do those that come later`(
+        isPurged: Bool
+    ) async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1")
+        try await device.admit("reply", from: third, quotes: "m1")
+        if !isPurged { device.handler.fail(with: CloakroomError(.storeFailed, "the index is locked")) }
+        try await device.retention.delete("m1".asReference)
+        #expect(try device.count("message") == (isPurged ? 1 : 2))
+        #expect(isKept(try await device.admit("late", from: third, quotes: "m1")))
+        // And after a change that reaches back.
+        device.clocks.pass(.seconds(1))
+        try await device.receive(device.said(.noStorage, version: 9, cutBefore: device.clocks.reading.wall))
+        device.handler.fail(with: nil)
+        try await device.retention.purge()
+        try await device.relaunch()
+        #expect(try await device.shown() == ["reply", "late"])
+        #expect(device.handler.ids.allSatisfy { $0 == "m1" })
+        let message = OutgoingMessage(
+            id: try "own".asMessage, in: conversation, body: Data(), quotes: try "m1".asReference)
+        #expect(await CloakroomError.code { _ = try await device.retention.keep(message) } == .invalidRequest)
+    }
+
     @Test func `a reply to what ended after others were deleted is over`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
