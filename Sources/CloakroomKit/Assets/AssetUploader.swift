@@ -1,4 +1,5 @@
 package import CloakroomAWS
+import Foundation
 
 /// Uploads images; the type of the result says how long each is kept.
 ///
@@ -15,7 +16,8 @@ public struct AssetUploader: Sendable {
 
     /// - Parameters:
     ///   - uploader: such as a ``CloakroomClient``.
-    ///   - retention: how long the bucket keeps assets without a renewal; 30 days, unless its lifecycle rule was changed.
+    ///   - retention: how long the bucket keeps images of chats: 30 days, unless its lifecycle rule was changed. With
+    ///     `releasesChatImages` it is the worker's `uploads.chatRetentionDays`.
     ///   - releasesChatImages: whether images of chats get a release token, where the operator has set that up.
     public init(
         uploader: any PresignedUploader, retention: Duration = .seconds(30 * 86_400), releasesChatImages: Bool = false
@@ -35,12 +37,13 @@ public struct AssetUploader: Sendable {
         self.runtime = runtime
     }
 
-    /// Uploads an image of a message. It expires by itself.
+    /// Uploads an image of a message. It expires by itself: ``ChatImage/expiration`` says when, by the worker's clock with a
+    /// ``CloakroomClient``, by the device's with another uploader.
     ///
     /// - Throws: ``CloakroomError``.
     public func uploadChatImage(_ bytes: UploadContent) async throws -> ChatImage {
-        let date = runtime.wallClock()
-        return ChatImage(try await upload(bytes, isOfChat: true), uploadedAt: date, retention: retention)
+        let (target, date) = try await upload(bytes, isOfChat: true)
+        return ChatImage(target, uploadedAt: date, retention: retention)
     }
 
     /// Uploads the user's own picture for one conversation. The app keeps its URL and has it renewed.
@@ -49,7 +52,7 @@ public struct AssetUploader: Sendable {
     public func uploadProfileAvatar(
         _ bytes: UploadContent, conversationID: String, inboxID: String
     ) async throws -> RenewableAsset {
-        let target = try await upload(bytes)
+        let target = try await upload(bytes).target
         return .profileAvatar(url: target.assetURL, conversationID: conversationID, inboxID: inboxID)
     }
 
@@ -57,21 +60,35 @@ public struct AssetUploader: Sendable {
     ///
     /// - Throws: ``CloakroomError``.
     public func uploadGroupImage(_ bytes: UploadContent, conversationID: String) async throws -> RenewableAsset {
-        .groupImage(url: try await upload(bytes).assetURL, conversationID: conversationID)
+        .groupImage(url: try await upload(bytes).target.assetURL, conversationID: conversationID)
     }
 
-    private func upload(_ bytes: UploadContent, isOfChat: Bool = false) async throws -> UploadTarget {
+    /// - Returns: where the bytes are, and when their upload began.
+    private func upload(
+        _ bytes: UploadContent, isOfChat: Bool = false
+    ) async throws -> (target: UploadTarget, date: Date) {
         let isReleasable = isOfChat && releasesChatImages
-        let target = try await uploader.requestUpload(bytes, isReleasable: isReleasable)
         do {
-            try await uploader.upload(bytes.body, to: target)
-            return target
+            return try await uploadOnce(bytes, isReleasable: isReleasable)
         } catch let error as CloakroomError where error.code == .uploadURLExpired {
             // The device slept between the two.
-            let another = try await uploader.requestUpload(bytes, isReleasable: isReleasable)
-            try await uploader.upload(bytes.body, to: another)
-            return another
+            return try await uploadOnce(bytes, isReleasable: isReleasable)
         }
+    }
+
+    private func uploadOnce(
+        _ bytes: UploadContent, isReleasable: Bool
+    ) async throws -> (target: UploadTarget, date: Date) {
+        let target = try await uploader.requestUpload(bytes, isReleasable: isReleasable)
+        let date = await serverTime()
+        try await uploader.upload(bytes.body, to: target)
+        return (target, date)
+    }
+
+    /// The worker's time, known since its response; the device's for an uploader that does not keep time.
+    private func serverTime() async -> Date {
+        let clock = (uploader as? any TimekeepingVendor)?.serverClock
+        return await clock?.current ?? runtime.wallClock()
     }
 }
 

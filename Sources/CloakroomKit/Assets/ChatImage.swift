@@ -1,6 +1,7 @@
 public import Foundation
 
-/// An image of a chat: it is never renewed, so it expires 30 days after it was uploaded.
+/// An image of a chat: it is never renewed, so it expires 30 days after it was uploaded, or after the `retention` of its
+/// ``AssetUploader``.
 ///
 /// There is no way from here to a ``RenewableAsset``: its address is text for a message, and no `URL`.
 ///
@@ -12,6 +13,7 @@ public struct ChatImage: Sendable, Hashable {
     /// Where it can be read, to be sent in the message.
     public let link: String
     public let objectKey: String
+    /// By the worker's clock, where its uploader knows that.
     public let uploadedAt: Date
     /// When S3 removes it, to a day or two.
     public let expiration: Date

@@ -22,6 +22,25 @@ import Testing
         #expect(image.expiration == time.wallTime + 30 * 86_400)
     }
 
+    @Test(arguments: [false, true])
+    func `when an image of a chat goes is the worker's time, not that of a device's clock that is wrong`(
+        isURLEnded: Bool
+    ) async throws {
+        var options = TestServer.Options()
+        options.date = Date(timeIntervalSince1970: 1_795_183_200)
+        let server = TestServer(options: options)
+        let client = CloakroomClient(
+            endpoint: server.endpoint, tokens: server.tokens(forUser: "u_1"), transport: server.transport,
+            runtime: time.runtime)
+        time.setWallClock(ahead: .seconds(3 * 86_400))
+        if isURLEnded { server.fail(.putObject, with: .delay(.seconds(901))) }
+        let uploads = AssetUploader(uploader: client, retention: .seconds(7 * 86_400), runtime: time.runtime)
+        let image = try await uploads.uploadChatImage(bytes)
+        // The worker's responses have whole seconds.
+        #expect(abs(image.uploadedAt.timeIntervalSince(server.date)) <= 1)
+        #expect(image.expiration == image.uploadedAt + 7 * 86_400)
+    }
+
     @Test func `an avatar and the picture of a group can be renewed`() async throws {
         let avatar = try await uploads.uploadProfileAvatar(bytes, conversationID: "c", inboxID: "i")
         let picture = try await uploads.uploadGroupImage(bytes, conversationID: "c")
