@@ -1,6 +1,7 @@
 import Foundation
 
-/// What an app makes when it needs it, and keeps; ``signOut(_:carrier:)`` ends all of it.
+/// What an app makes when it needs it, and keeps; ``signOut(_:carrier:)`` ends all of it. Once that has begun, these throw
+/// ``CloakroomError/Code/tokenUnavailable``.
 extension Cloakroom {
     /// A queue of uploads that survives the end of the app: see <doc:Background>.
     ///
@@ -12,14 +13,19 @@ extension Cloakroom {
     ///   - carrier: such as the process's `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
     ///   - conditions: power and network as they are, for `options` to demand; by default those of the device on Apple's
     ///     systems, and on others any.
-    /// - Throws: ``CloakroomError``, as ``Outbox/init(folder:owner:photos:assets:carrier:conditions:options:)``.
+    /// - Throws: ``CloakroomError``, as ``Outbox/init(folder:owner:photos:assets:carrier:conditions:options:)``, and
+    ///   ``CloakroomError/Code/tokenUnavailable`` once a sign-out has begun.
     public func outbox(
         carrier: (any TransferCarrier)? = nil, conditions: (any RunConditions)? = nil,
         options: Outbox.Options = Outbox.Options()
     ) throws -> Outbox {
-        let outbox = try openOutbox(carrier, conditions ?? DeviceConditions.ofThisDevice, options)
-        open.withLock { $0.outbox = outbox }
-        return outbox
+        // Opened under the lock: a sign-out ends it, or there is none.
+        try open.withLock { parts in
+            try parts.requireSignedIn()
+            let outbox = try openOutbox(carrier, conditions ?? DeviceConditions.ofThisDevice, options)
+            parts.outbox = outbox
+            return outbox
+        }
     }
 
     private func openOutbox(
@@ -47,19 +53,23 @@ extension Cloakroom {
     /// Make one, and keep it. The list of what is cached is read where this is called.
     ///
     /// - Parameter hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``, and for ``Configuration/assetBaseURLs`` that are
-    ///   none.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/tokenUnavailable`` once a
+    ///   sign-out has begun, and for ``Configuration/assetBaseURLs`` that are none.
     public func images(
         settings: ImageLoaderSettings = ImageLoaderSettings(),
         hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil
     ) throws -> ImageLoader {
+        try requireSignedIn()
         let baseURLs = configuration.assetBaseURLs
         let images = try ImageLoader(
             folder: configuration.cacheFolder, owner: owner, client: reader, layout: layout,
             transport: configuration.transport,
             baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
             serverClock: client.serverClock, runtime: configuration.runtime, hasEnded: hasEnded)
-        open.withLock { $0.images.append(images) }
+        try open.withLock { parts in
+            try parts.requireSignedIn()
+            parts.images.append(images)
+        }
         return images
     }
 
@@ -72,11 +82,13 @@ extension Cloakroom {
     ///   - collector: which images.
     ///   - cache: where their bytes may be; `nil` for no recovery.
     ///   - urls: where the app keeps their URLs; `nil` for no recovery.
-    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and ``CloakroomError/Code/invalidRequest`` without
-    ///   ``Configuration/assetBaseURLs``, or where they are none: no image would be renewed.
+    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, ``CloakroomError/Code/tokenUnavailable`` once a
+    ///   sign-out has begun, and ``CloakroomError/Code/invalidRequest`` without ``Configuration/assetBaseURLs``, or where they
+    ///   are none: no image would be renewed.
     public func renewals(
         of collector: any AssetRenewalURLCollector, cache: (any AssetCache)? = nil, urls: (any AssetURLWriter)? = nil
     ) throws -> AssetRenewalManager {
+        try requireSignedIn()
         guard !configuration.assetBaseURLs.isEmpty else {
             throw CloakroomError(.invalidRequest, "Configuration.assetBaseURLs has none of the images' origins")
         }
@@ -93,7 +105,10 @@ extension Cloakroom {
         let renewals = AssetRenewalManager(
             renewer: client, collector: collector, store: store, recovery: recovery,
             baseURLs: try AssetBaseURLs(configuration.assetBaseURLs), runtime: configuration.runtime)
-        open.withLock { $0.renewals.append(renewals) }
+        try open.withLock { parts in
+            try parts.requireSignedIn()
+            parts.renewals.append(renewals)
+        }
         return renewals
     }
 
@@ -105,11 +120,13 @@ extension Cloakroom {
     ///   - name: of its files, letters and digits: another one for each source.
     ///   - conditions: power and network as they are; by default those of the device on Apple's systems, and on others any.
     ///   - requirements: what they have to be; the networks are those of ``Configuration/backgroundTransport``.
-    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``.
+    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and ``CloakroomError/Code/tokenUnavailable``
+    ///   once a sign-out has begun.
     public func backup(
         of source: any PhotoSource, named name: String = "library", conditions: (any RunConditions)? = nil,
         requirements: TransferConditions = TransferConditions(network: .inexpensive)
     ) throws -> SourceBackup {
+        try requireSignedIn()
         guard !name.isEmpty, name.utf8.allSatisfy({ PhotoLayout.isWord($0) }) else {
             throw CloakroomError(.invalidRequest, "a source's name is letters, digits, hyphens and underscores")
         }
@@ -122,6 +139,8 @@ extension Cloakroom {
             conditions: conditions,
             requirements: requirements)
     }
+
+    private func requireSignedIn() throws { try open.withLock { try $0.requireSignedIn() } }
 
     var outboxFolder: URL { folder.appendingPathComponent("outbox", isDirectory: true) }
 }

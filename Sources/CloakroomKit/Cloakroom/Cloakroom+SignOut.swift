@@ -7,8 +7,8 @@ extension Cloakroom {
     /// ``Outbox/unsent()`` says beforehand what there is to decide about. Call this while the user's token is still valid, and
     /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress
     /// are the app's own tasks: cancel them first. Work of the ``schedule`` may call this, and is the last then. Afterwards no
-    /// part of this sends a request with a token or with credentials, also when another user has signed in. The token provider may
-    /// call this, as when a session was revoked.
+    /// part of this sends a request with a token or with credentials, also when another user has signed in. Once it has begun,
+    /// this makes no parts any more. The token provider may call this, as when a session was revoked.
     ///
     /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards, and with
     /// ``OutboxSignOut/keepingUnsent`` the sending ends. When the tasks of
@@ -62,7 +62,7 @@ extension Cloakroom {
     ) async -> Result<OutboxSignOutReport, any Error> {
         let parts = open.withLock { parts in
             let found = parts
-            parts = OpenParts()
+            parts = OpenParts(isSignedOut: true)
             parts.signOut = found.signOut
             parts.signedOut = found.signedOut
             return found

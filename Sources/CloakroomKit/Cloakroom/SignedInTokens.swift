@@ -31,6 +31,8 @@ actor SignedInTokens: TokenProvider {
     func sessionRevoked(_ token: String) async { await provider.sessionRevoked(token) }
 
     private func requireSignedIn() throws {
-        if isSignedOut { throw CloakroomError(.tokenUnavailable, "The user has signed out") }
+        if isSignedOut { throw Self.signedOut }
     }
+
+    static let signedOut = CloakroomError(.tokenUnavailable, "The user has signed out")
 }

@@ -241,6 +241,34 @@ import Testing
         #expect(await carrier.underWay.isEmpty)
     }
 
+    @Test func `no part is made once a sign-out has begun, nor after it`() async throws {
+        let store = GatedStore()
+        var configuration = try bench.configuration()
+        configuration.credentialStore = { _, _ in store }
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
+        _ = try cloakroom.outbox()
+        let signOut = Task { try await cloakroom.signOut(.keepingUnsent) }
+        // The queue has ended, and the credentials are still in their store.
+        await store.gate.arrival()
+        makesNoPart(cloakroom)
+        await store.gate.open()
+        _ = try await signOut.value
+        makesNoPart(cloakroom)
+        #expect(try await self.cloakroom(of: "u_1").outbox().unsent().isEmpty)
+    }
+
+    private func makesNoPart(_ cloakroom: Cloakroom) {
+        let parts: [() throws -> Void] = [
+            { _ = try cloakroom.outbox() }, { _ = try cloakroom.images() },
+            { _ = try cloakroom.renewals(of: AssetCollection([])) },
+            { _ = try cloakroom.backup(of: FolderPhotoSource(folder.url)) },
+        ]
+        for part in parts {
+            let error = #expect(throws: CloakroomError.self) { try part() }
+            #expect(error?.code == .tokenUnavailable)
+        }
+    }
+
     @Test func `work of the schedule may sign the user out`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         _ = try cloakroom.outbox()
