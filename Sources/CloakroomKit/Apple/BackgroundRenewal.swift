@@ -18,8 +18,8 @@
 
         /// - Parameters:
         ///   - interval: how long after ``schedule()``, or after a run, the next one begins at the earliest.
-        ///   - renew: such as `AssetRenewalManager.renewIfNeeded()`. It is cancelled when the system's time is over and
-        ///     must end soon then; what is left is the next run's.
+        ///   - renew: such as `AssetRenewalManager.renewIfNeeded()` of the user who is signed in by then. It is cancelled when
+        ///     the system's time is over and must end soon then; what is left is the next run's.
         public init(
             identifier: String, kind: Kind = .processing, interval: Duration = .seconds(86_400),
             renew: @escaping @Sendable () async throws -> Void

@@ -29,8 +29,8 @@
 
         /// - Parameters:
         ///   - interval: how long after ``schedule()``, or after a run, the next one begins at the earliest.
-        ///   - work: such as a run of a photo store. It is cancelled when the system's time is over and must end soon
-        ///     then; what is left is the next run's.
+        ///   - work: such as a run of the photo store of the user who is signed in by then. It is cancelled when the system's
+        ///     time is over and must end soon then; what is left is the next run's.
         public init(
             identifier: String, kind: Kind, interval: Duration = .seconds(86_400),
             work: @escaping @Sendable () async throws -> Void
@@ -42,13 +42,20 @@
             due = { nil }
         }
 
-        /// What is due by a schedule: it begins at the earliest when the next is.
-        public init(identifier: String, kind: Kind, schedule: WorkSchedule) {
+        /// What is due by the schedule of the user who is signed in: it begins at the earliest when the next is.
+        ///
+        /// The identifier is registered once in a process, before the app knows its user, and users change: a schedule itself
+        /// would be that of a user who has signed out since.
+        ///
+        /// - Parameter schedule: called for each run, and by ``schedule()``; opens the user's where that is not open yet. `nil`
+        ///   while no user is signed in: then nothing is done.
+        public init(identifier: String, kind: Kind, schedule: @escaping @Sendable () async -> WorkSchedule?) {
+            let schedule = BackgroundSchedule(current: schedule)
             self.identifier = identifier
             self.kind = kind
             interval = .seconds(86_400)
             work = { await schedule.runDue() }
-            due = { try? await schedule.nextDate() }
+            due = { await schedule.nextDate() }
         }
 
         /// Once for each identifier, before the app has finished launching; the system ends apps that do it twice.

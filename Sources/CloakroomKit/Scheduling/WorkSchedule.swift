@@ -17,7 +17,7 @@ public import Foundation
 /// first: work that takes all the time that the system gives is last the next time. When each was done is in a file, so that an
 /// app that is launched ten times a day does daily work once.
 ///
-/// On iOS make a `BackgroundWork` of it, and call ``runDue()`` at launch; programs that the system lets run call ``run()``.
+/// On iOS give it to a `BackgroundWork`, and call ``runDue()`` at launch; programs that the system lets run call ``run()``.
 public actor WorkSchedule {
     private var file: RecordsFile
     private let runtime: RuntimeDependencies
