@@ -17,7 +17,8 @@ extension Cloakroom {
         public var assetRetention = Duration.seconds(30 * 86_400)
         /// Where S3 is; `nil` for AWS.
         public var s3Endpoint: URL?
-        /// In it each user of each endpoint has a folder of their own: `Cloakroom` in *Application Support*, unless set.
+        /// In it each user of each endpoint has a folder of their own, which is in no backup of the device, and the queues of
+        /// uploads are beside these: photos that are unsent are in backups. `Cloakroom` in *Application Support*, unless set.
         public var folder: URL
         /// Of images that are shown, for all users: `Cloakroom` in *Caches*, unless set.
         public var cacheFolder: URL

@@ -22,17 +22,18 @@ extension Cloakroom {
         // Opened under the lock: a sign-out ends it, or there is none.
         try open.withLock { parts in
             try parts.requireSignedIn()
-            let outbox = try openOutbox(carrier, conditions ?? DeviceConditions.ofThisDevice, options)
+            let outbox = try openOutbox(
+                in: outboxPlace.prepared(), carrier, conditions ?? DeviceConditions.ofThisDevice, options)
             parts.outbox = outbox
             return outbox
         }
     }
 
     private func openOutbox(
-        _ carrier: (any TransferCarrier)?, _ conditions: any RunConditions, _ options: Outbox.Options
+        in folder: URL, _ carrier: (any TransferCarrier)?, _ conditions: any RunConditions, _ options: Outbox.Options
     ) throws -> Outbox {
         try Outbox(
-            folder: outboxFolder, owner: owner,
+            folder: folder, owner: owner,
             photos: options.conditions.network == .unrestricted ? objects : background,
             assets: client,
             carrier: carrier
@@ -44,8 +45,8 @@ extension Cloakroom {
     ///
     /// - Returns: `nil` for an app without one.
     func leftOutbox(_ carrier: (any TransferCarrier)?) throws -> Outbox? {
-        guard FileManager.default.fileExists(atPath: outboxFolder.path) else { return nil }
-        return try openOutbox(carrier, DeviceConditions.ofThisDevice, Outbox.Options())
+        guard let folder = outboxPlace.found() else { return nil }
+        return try openOutbox(in: folder, carrier, DeviceConditions.ofThisDevice, Outbox.Options())
     }
 
     /// Loads photos, thumbnails and images of URLs, with a cache on the disk: see <doc:ShowingImages>.
@@ -142,7 +143,7 @@ extension Cloakroom {
 
     private func requireSignedIn() throws { try open.withLock { try $0.requireSignedIn() } }
 
-    var outboxFolder: URL { folder.appendingPathComponent("outbox", isDirectory: true) }
+    var outboxPlace: OutboxPlace { OutboxPlace(of: owner, in: configuration.folder, userFolder: folder) }
 }
 
 extension SourceBackup {

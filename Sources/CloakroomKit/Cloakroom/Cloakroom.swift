@@ -15,7 +15,8 @@ public struct Cloakroom: Sendable {
     public let configuration: Configuration
     /// Whose files these are.
     public let owner: StoreOwner
-    /// Of this user alone: its files have their names here, and an app may put its own beside them.
+    /// Of this user alone: its files have their names here, and an app may put its own beside them. It is in no backup of the
+    /// device: what is nowhere else does not belong here.
     public let folder: URL
 
     /// The worker's routes as calls.

@@ -24,15 +24,22 @@ struct UserFolder {
 
 extension URL {
     /// On Apple's systems: has files that are made in this folder, and in these, be readable from the first unlock after a
-    /// start on, so that work in the background can continue, and leaves this folder out of backups.
-    package func protectFolders(with others: [URL] = []) throws {
+    /// start on, so that work in the background can continue.
+    ///
+    /// - Parameter isInBackups: whether backups of the device have this folder, with all in it that is not left out itself.
+    package func protectFolders(with others: [URL] = [], isInBackups: Bool = false) throws {
         // Files that are made in a folder get its protection.
         for folder in [self] + others { try folder.protect() }
+        try setIsInBackups(isInBackups)
+    }
+
+    /// On Apple's systems: has backups of the device have this file or folder, or leave it out.
+    func setIsInBackups(_ isInBackups: Bool) throws {
         #if canImport(Darwin)
-            var folder = self
+            var item = self
             var values = URLResourceValues()
-            values.isExcludedFromBackup = true
-            try folder.setResourceValues(values)
+            values.isExcludedFromBackup = !isInBackups
+            try item.setResourceValues(values)
         #endif
     }
 

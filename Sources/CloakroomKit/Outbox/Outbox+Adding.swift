@@ -6,8 +6,8 @@ extension Outbox {
     /// - Parameters:
     ///   - file: copied; where the file system can do that, the copy shares its blocks.
     ///   - contentType: of the object.
-    /// - Returns: when the photo is on the disk: from now on it is the outbox's own. The item that has the same bytes
-    ///   already, if one does; one that has failed stays so.
+    /// - Returns: when the photo is on the disk: from now on it is the outbox's own, and in backups of the device until it is
+    ///   sent. The item that has the same bytes already, if one does; one that has failed stays so.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also when the file changes meanwhile,
     ///   ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``; nothing was added then.
     @discardableResult
@@ -16,7 +16,7 @@ extension Outbox {
     ) async throws -> OutboxItem.ID {
         try ObjectFields.check(contentType: contentType, metadata: [:])
         let id = try newID()
-        let copy = try await folder.copy(file, as: id)
+        let copy = try await folder.copy(file, as: id, of: .photo)
         let format = file.pathExtension.lowercased()
         let row = OutboxRow(
             id: id, kind: .photo, identity: copy.md5, priority: priority.rawValue, added: now, file: copy,
@@ -31,7 +31,7 @@ extension Outbox {
     ///   - reference: the app's own name for it, 1 to 255 bytes, such as the message's; adding it again with the same bytes
     ///     is the same item, until it was acknowledged.
     ///   - isChatImage: whether it is to have a release token.
-    /// - Returns: when the asset is on the disk: from now on it is the outbox's own.
+    /// - Returns: when the asset is on the disk: from now on it is the outbox's own. It is in no backup of the device.
     /// - Throws: ``CloakroomError``: as for a photo; ``CloakroomError/Code/invalidRequest`` for a reference that an asset
     ///   with other bytes has.
     @discardableResult
@@ -52,10 +52,10 @@ extension Outbox {
 
     private func copy(_ body: HTTPBody, as id: String) async throws -> OutboxFile {
         switch body {
-        case .none: return try await folder.write(Data(), as: id)
-        case .bytes(let data): return try await folder.write(data, as: id)
+        case .none: return try await folder.write(Data(), as: id, of: .asset)
+        case .bytes(let data): return try await folder.write(data, as: id, of: .asset)
         case .file(let url, let range):
-            let copy = try await folder.copy(url, as: id)
+            let copy = try await folder.copy(url, as: id, of: .asset)
             guard range == 0..<copy.byteCount else {
                 folder.remove(id)
                 throw CloakroomError(.invalidRequest, "an asset is the whole of a file")

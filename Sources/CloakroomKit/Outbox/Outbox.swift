@@ -11,7 +11,8 @@ public import Foundation
 ///
 /// What was added is the outbox's own: the app may delete its file. Each item is stored in S3 once, wherever the process
 /// ends meanwhile. Failures that can pass are retried, also by later processes; what cannot succeed stays until the app
-/// retries or removes it.
+/// retries or removes it. Until it is sent, this device has it alone, and on Apple's systems the device's backups: these have
+/// photos, and no assets.
 ///
 /// Each user at each endpoint has a folder of their own in `folder`, which no other user's outbox opens.
 public actor Outbox {
@@ -60,7 +61,8 @@ public actor Outbox {
     var replacing: Set<String> = []
 
     /// - Parameters:
-    ///   - folder: of all users' outboxes; made when it is not there. Put it into *Application Support*.
+    ///   - folder: of all users' outboxes; made when it is not there. Put it into *Application Support*, and into no folder
+    ///     that is excluded from backups, such as ``Cloakroom/folder``.
     ///   - owner: who is signed in, and where; their name is the one in the keys of the photos.
     ///   - photos: the owner's objects; `nil` for an app without photos. Give it a journal that lasts.
     ///   - assets: such as a ``CloakroomClient``, which gets the owner's tokens by ``TokenProvider/token(ofUser:)``; the app's own
@@ -91,7 +93,9 @@ public actor Outbox {
         var store = try OutboxStore(
             at: own.database, owner: owner, reserve: own.reserve, recordedRows: own.recordedRows,
             wallClock: runtime.wallClock)
-        try own.removeAll(but: Set(store.rows().map(\.id)))
+        let rows = try store.rows()
+        try own.removeAll(but: Set(rows.map(\.id)))
+        own.leaveOutOfBackups(allButPhotosOf: rows)
         isPaused = try store.isPaused()
         self.folder = own
         self.lock = lock

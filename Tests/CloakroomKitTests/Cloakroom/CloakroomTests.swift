@@ -204,6 +204,60 @@ import Testing
         #expect(await others.lines.count { $0.contains("PUT") } == (isRestricted ? 1 : 0))
     }
 
+    // MARK: The queue of an earlier version
+
+    private func formerOutbox(of cloakroom: Cloakroom) throws -> Outbox {
+        try Outbox(
+            folder: cloakroom.outboxPlace.formerFolder, owner: cloakroom.owner, photos: cloakroom.objects,
+            assets: cloakroom.client)
+    }
+
+    private func photo(_ name: String) throws -> URL { try folder.write("\(name).heic", Data(name.utf8)) }
+
+    @Test func `a queue of an earlier version goes on outside of the user's folder, which is in no backup`()
+        async throws
+    {
+        let cloakroom = try cloakroom(of: "u_1")
+        do { try await formerOutbox(of: cloakroom).add(photo: photo("a")) }
+        let outbox = try cloakroom.outbox()
+        #expect(await !outbox.folder.url.path.hasPrefix(cloakroom.folder.path))
+        #expect(await outbox.run().sent == 1)
+        #expect(cloakroom.outboxPlace.found() == cloakroom.outboxPlace.folder)
+    }
+
+    @Test func `a sign-out ends a queue that an earlier version has left, and the next session goes on with it`()
+        async throws
+    {
+        let cloakroom = try cloakroom(of: "u_1")
+        do { try await formerOutbox(of: cloakroom).add(photo: photo("a")) }
+        #expect(try await cloakroom.signOut(.keepingUnsent).kept.items == 1)
+        #expect(try await self.cloakroom(of: "u_1").outbox().unsent().items == 1)
+    }
+
+    @Test func `a queue of an earlier version that is open is not moved`() async throws {
+        let cloakroom = try cloakroom(of: "u_1")
+        let former = try formerOutbox(of: cloakroom)
+        #expect {
+            try cloakroom.outbox()
+        } throws: { ($0 as? CloakroomError)?.code == .storeInUse }
+        try await former.add(photo: photo("a"))
+        #expect(try await former.unsent().items == 1)
+    }
+
+    @Test func `where an app has gone back to an earlier version, both queues are sent, one after the other`()
+        async throws
+    {
+        do { try await cloakroom(of: "u_1").outbox().add(photo: photo("a")) }
+        do { try await formerOutbox(of: cloakroom(of: "u_1")).add(photo: photo("b")) }
+        for _ in 0..<2 {
+            let outbox = try cloakroom(of: "u_1").outbox()
+            #expect(await outbox.run().sent == 1)
+            try await outbox.signOut(.keepingUnsent)
+        }
+        let puts = await http.sent.map(\.request).filter { $0.method == "PUT" }
+        #expect(Set(puts.map(\.url.path)).count == 2)
+    }
+
     @Test func `one queue of uploads is open at a time`() throws {
         let cloakroom = try cloakroom(of: "u_1")
         let outbox = try cloakroom.outbox()

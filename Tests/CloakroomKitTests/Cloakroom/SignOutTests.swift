@@ -66,7 +66,7 @@ import Testing
     @Test func `a sign-out of an app without a queue of uploads makes none`() async throws {
         let cloakroom = try cloakroom(of: "u_1")
         #expect(try await cloakroom.signOut(.discardingUnsent).removed == [])
-        #expect(!FileManager.default.fileExists(atPath: cloakroom.outboxFolder.path))
+        #expect(cloakroom.outboxPlace.found() == nil)
     }
 
     @Test func `a second sign-out does nothing`() async throws {

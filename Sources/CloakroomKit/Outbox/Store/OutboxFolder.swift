@@ -13,11 +13,14 @@ import Foundation
 
 /// The files of one user's outbox, for their user alone: `files/{id}` has an item's bytes, `files/{id}.json` what is
 /// needed to make its record anew.
+///
+/// Backups of the device have photos and their records, from which another device goes on, and nothing else.
 struct OutboxFolder: Sendable {
     let url: URL
     let files: URL
     /// Gives a copy the protection of the outbox's own files.
     private let protect: @Sendable (URL) throws -> Void
+    private let setIsInBackups: @Sendable (URL, Bool) throws -> Void
     /// The number of the system's error when a file is opened; 0 for none.
     private let errorOfOpening: @Sendable (URL) -> Int32
     var database: URL { url.appendingPathComponent("outbox.sqlite", isDirectory: false) }
@@ -27,9 +30,11 @@ struct OutboxFolder: Sendable {
     /// - Parameter folder: of all users' outboxes; each has a folder of its own in it.
     init(
         in folder: URL, owner: StoreOwner, protect: @escaping @Sendable (URL) throws -> Void = { try $0.protect() },
+        setIsInBackups: @escaping @Sendable (URL, Bool) throws -> Void = { try $0.setIsInBackups($1) },
         errorOfOpening: @escaping @Sendable (URL) -> Int32 = Self.errorOfOpening
     ) throws(CloakroomError) {
         self.protect = protect
+        self.setIsInBackups = setIsInBackups
         self.errorOfOpening = errorOfOpening
         url = folder.appendingPathComponent(owner.folderName, isDirectory: true)
         files = url.appendingPathComponent("files", isDirectory: true)
@@ -39,7 +44,8 @@ struct OutboxFolder: Sendable {
         } catch {
             throw CloakroomError.writing(files, error)
         }
-        do { try url.protectFolders(with: [files]) } catch {
+        // Earlier versions left all of it out of backups.
+        do { try url.protectFolders(with: [files], isInBackups: true) } catch {
             throw CloakroomError(of: error, otherwise: .storeFailed, "the folder of the outbox cannot be protected")
         }
     }
@@ -53,7 +59,7 @@ struct OutboxFolder: Sendable {
     /// - Returns: when the copy's bytes are on the disk.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also when it changes meanwhile,
     ///   ``CloakroomError/Code/diskFull``.
-    @concurrent func copy(_ source: URL, as id: String) async throws -> OutboxFile {
+    @concurrent func copy(_ source: URL, as id: String, of kind: OutboxRow.Kind) async throws -> OutboxFile {
         let original = try UploadFile(source)
         let target = file(id)
         do {
@@ -61,30 +67,35 @@ struct OutboxFolder: Sendable {
                 throw CloakroomError.writing(source, error)
             }
             try original.checkUnchanged()
-            return try await finish(target, byteCount: original.byteCount)
+            return try await finish(target, kind, byteCount: original.byteCount)
         } catch {
             unlink(target.path)
             throw error
         }
     }
 
-    /// Writes bytes; otherwise as ``copy(_:as:)``.
-    @concurrent func write(_ bytes: Data, as id: String) async throws -> OutboxFile {
+    /// Writes bytes; otherwise as ``copy(_:as:of:)``.
+    @concurrent func write(_ bytes: Data, as id: String, of kind: OutboxRow.Kind) async throws -> OutboxFile {
         let target = file(id)
         do {
             do { try bytes.write(to: target) } catch { throw CloakroomError.writing(target, error) }
-            return try await finish(target, byteCount: Int64(bytes.count))
+            return try await finish(target, kind, byteCount: Int64(bytes.count))
         } catch {
             unlink(target.path)
             throw error
         }
     }
 
-    private func finish(_ target: URL, byteCount: Int64) async throws -> OutboxFile {
+    private func finish(_ target: URL, _ kind: OutboxRow.Kind, byteCount: Int64) async throws -> OutboxFile {
         guard chmod(target.path, 0o600) == 0 else { throw CloakroomError.file("set the mode of", target) }
-        // A copy may have the protection of what it was copied from, with which no upload could read it while the device
-        // is locked.
-        do { try protect(target) } catch { throw CloakroomError.writing(target, error) }
+        do {
+            // A copy may have the protection of what it was copied from, with which no upload could read it while the device
+            // is locked, and be left out of backups as that is.
+            try protect(target)
+            try setIsInBackups(target, kind.isInBackups)
+        } catch {
+            throw CloakroomError.writing(target, error)
+        }
         try Self.sync(target)
         let copy = try UploadFile(target)
         guard copy.byteCount == byteCount else {
@@ -99,12 +110,25 @@ struct OutboxFolder: Sendable {
     /// - Returns: when both are on the disk, with their names.
     func writeRecord(_ row: OutboxRow) throws(CloakroomError) {
         let file = record(row.id)
-        do { try JSONEncoder().encode(OutboxFileRecord(row)).write(to: file, options: .atomic) } catch {
+        do {
+            try JSONEncoder().encode(OutboxFileRecord(row)).write(to: file, options: .atomic)
+            try setIsInBackups(file, row.kind.isInBackups)
+        } catch {
             throw CloakroomError.writing(file, error)
         }
         guard chmod(file.path, 0o600) == 0 else { throw .file("set the mode of", file) }
         try Self.sync(file)
         try Self.sync(files)
+    }
+
+    /// Leaves the database and assets out of backups, also those of earlier versions, which did so with the whole folder.
+    ///
+    /// - Parameter rows: all items. No error: a full disk is no reason not to open an outbox.
+    func leaveOutOfBackups(allButPhotosOf rows: [OutboxRow]) {
+        let names = (try? names(in: url)) ?? []
+        let databases = names.filter { $0.hasPrefix(database.lastPathComponent) }.map { url.appendingPathComponent($0) }
+        let assets = rows.filter { !$0.kind.isInBackups }.flatMap { [file($0.id), record($0.id)] }
+        for file in [reserve.url] + databases + assets { try? setIsInBackups(file, false) }
     }
 
     func remove(_ id: String) {

@@ -3,7 +3,13 @@ import CloakroomSQLite
 
 /// One item, as it is stored.
 struct OutboxRow: Sendable, Equatable {
-    enum Kind: String, Sendable { case photo, asset }
+    enum Kind: String, Sendable {
+        case photo, asset
+
+        /// Whether backups of the device have it. A photo may be on this device alone until it is sent; an asset may be of a
+        /// message that ends.
+        var isInBackups: Bool { self == .photo }
+    }
 
     enum State: String, Sendable {
         case waiting
