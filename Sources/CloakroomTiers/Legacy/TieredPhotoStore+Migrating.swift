@@ -4,10 +4,11 @@ import Foundation
 extension TieredPhotoStore {
     /// Moves all photos of an older store of the app into this one, each under its name there, and as old as it is.
     ///
-    /// A row is removed when its photo and the photo's record are on the disk. Those that are due leave for the cold tier
-    /// after each batch, so that beside the photos that stay on the device, their thumbnails included, not more than one
-    /// batch lies on the disk twice. When they cannot leave, or the disk is about to be full, the migration stops. It can
-    /// stop or be killed anywhere; the next call goes on, and one that finds nothing to do costs nothing.
+    /// A row is removed when its photo and the photo's record are on the disk, whether or not the cold tier has it: backups of
+    /// the device that had the row have to have the store's folder, too. Those that are due leave for the cold tier after each
+    /// batch, so that beside the photos that stay on the device, their thumbnails included, not more than one batch lies on the
+    /// disk twice. When they cannot leave, or the disk is about to be full, the migration stops. It can stop or be killed
+    /// anywhere; the next call goes on, and one that finds nothing to do costs nothing.
     ///
     /// Until it is done, an app looks for a photo in the older store first, and then here: photos move in this direction alone. It
     /// removes one in both: one whose row is left there would be moved once more.
