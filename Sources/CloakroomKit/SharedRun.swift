@@ -27,13 +27,21 @@ package final class SharedRun<Value: Sendable>: Sendable {
     package func value(waitsForEnd: Bool = true) async -> Value? {
         if isCurrent { return nil }
         callers.withLock { $0 += 1 }
-        if case .success(let value)? = await task.resultUnlessCancelled() { return value }
-        let isLast = callers.withLock { count in
-            count -= 1
-            if count == 0 { task.cancel() }
-            return count == 0
+        let isLast = Locked(false)
+        let result = await withTaskCancellationHandler {
+            await task.resultUnlessCancelled()
+        } onCancel: {
+            // At once, so that the run begins nothing more.
+            let count = callers.withLock { count in
+                count -= 1
+                return count
+            }
+            guard count == 0 else { return }
+            isLast.withLock { $0 = true }
+            task.cancel()
         }
-        return isLast && waitsForEnd ? await task.value : nil
+        if case .success(let value)? = result { return value }
+        return isLast.withLock { $0 } && waitsForEnd ? await task.value : nil
     }
 
     /// How many wait for it.

@@ -53,6 +53,8 @@ public struct OutboxAsset: Sendable, Equatable {
     public let assetURL: URL
     /// What releases the object, for an image of a chat.
     public let releaseToken: String?
+    /// When its upload was over at the latest, by the worker's clock: the end of the upload URL, some minutes after it.
+    public let uploadedBefore: Date?
 }
 
 extension OutboxAsset: CustomStringConvertible, CustomReflectable {

@@ -202,6 +202,7 @@ import Testing
         #expect(assets.map(\.reference) == ["a"] && assets.map(\.objectKey) == ["assets/asset-1"])
         let asset = try #require(assets.first)
         #expect(asset.assetURL.absoluteString == "https://cdn.example/assets/asset-1")
+        #expect(asset.uploadedBefore == bench.fake.wallTime + 900)
         // Adding it again is no other upload.
         #expect(try await outbox.add(asset: UploadContent("two"), reference: "a") == asset.id)
         #expect(await outbox.run().sent == 0)

@@ -77,7 +77,7 @@ struct OutboxRow: Sendable, Equatable {
         guard state == .uploaded, let target else { return nil }
         return OutboxAsset(
             id: itemID, reference: identity, objectKey: target.objectKey, assetURL: target.assetURL,
-            releaseToken: target.releaseToken)
+            releaseToken: target.releaseToken, uploadedBefore: target.expiration)
     }
 }
 
