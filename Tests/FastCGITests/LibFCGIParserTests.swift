@@ -1,16 +1,23 @@
 import CloakroomLoop
 import CloakroomTestSupport
+import Foundation
 import Testing
 
 @testable import CloakroomFastCGI
 
 @Suite struct LibFCGIParserTests {
-    @Test(arguments: LibFCGIParser.Source.allCases)
+    /// Ubuntu's libfcgi is linked with `-Bsymbolic-functions`: none of its functions can be replaced.
+    private static let sources: [LibFCGIParser.Source] = {
+        let system = (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? ""
+        return system.contains("\nID=ubuntu\n") ? [.file] : [.function, .file]
+    }()
+
+    @Test(arguments: Self.sources)
     @LoopActor func `libfcgi reads what it is given`(source: LibFCGIParser.Source) throws {
         _ = try SelfTest.parser([source])
     }
 
-    @Test(arguments: LibFCGIParser.Source.allCases)
+    @Test(arguments: Self.sources)
     @LoopActor func `goes on after a request that it would not have`(source: LibFCGIParser.Source) {
         let parser = LibFCGIParser(source)
         for _ in 0..<3 {
@@ -22,7 +29,7 @@ import Testing
     }
 
     /// Longer and shorter ones in turn: of a file only the last one's bytes may be read.
-    @Test(arguments: LibFCGIParser.Source.allCases)
+    @Test(arguments: Self.sources)
     @LoopActor func `reads nothing of an earlier request`(source: LibFCGIParser.Source) {
         let parser = LibFCGIParser(source)
         for count in [0, 70_000, 3, 9_000, 300_000, 1] {
