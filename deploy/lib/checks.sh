@@ -77,6 +77,14 @@ count_failure() {
 # leave_out WHAT WHY: what this machine cannot check is no failure; it stands above the totals.
 leave_out() { left_out+=("$1: $2"); }
 
+# has_browser WHAT: whether WHAT can be looked at in Chromium; else it is left out.
+has_browser() {
+    # shellcheck source=/dev/null
+    [[ ! -x /usr/bin/chromium && $(. /etc/os-release && say "$ID") == ubuntu ]] || return 0
+    leave_out "$1" "Ubuntu has Chromium as a snap alone"
+    return 1
+}
+
 # check_same NAME EXPECTED ACTUAL: whole texts.
 check_same() { check "$1" same "$2" "$3"; }
 
