@@ -204,10 +204,9 @@ package enum ObjectStore: String, Sendable, CaseIterable {
         case .ceph:
             [
                 "x-amz-acl", "x-amz-copy-source", "x-amz-copy-source-range", "x-amz-grant-full-control",
-                "x-amz-grant-read",
-                "x-amz-grant-read-acp", "x-amz-grant-write", "x-amz-grant-write-acp", "x-amz-object-lock-legal-hold",
-                "x-amz-object-lock-mode", "x-amz-object-lock-retain-until-date", "x-amz-storage-class", "x-amz-tagging",
-                "x-amz-website-redirect-location",
+                "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write", "x-amz-grant-write-acp",
+                "x-amz-object-lock-legal-hold", "x-amz-object-lock-mode", "x-amz-object-lock-retain-until-date",
+                "x-amz-storage-class", "x-amz-tagging", "x-amz-website-redirect-location",
             ]
         }
     }

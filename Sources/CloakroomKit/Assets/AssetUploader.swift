@@ -80,19 +80,19 @@ public struct AssetUploader: Sendable {
         _ bytes: UploadContent, isReleasable: Bool
     ) async throws -> (target: UploadTarget, date: Date) {
         let target = try await uploader.requestUpload(bytes, isReleasable: isReleasable)
-        let date = await serverTime()
+        let date = await uploader.serverTime(runtime)
         try await uploader.upload(bytes.body, to: target)
         return (target, date)
-    }
-
-    /// The worker's time, known since its response; the device's for an uploader that does not keep time.
-    private func serverTime() async -> Date {
-        let clock = (uploader as? any TimekeepingVendor)?.serverClock
-        return await clock?.current ?? runtime.wallClock()
     }
 }
 
 extension PresignedUploader {
+    /// The worker's time, known since its response; the device's for an uploader that does not keep time.
+    func serverTime(_ runtime: RuntimeDependencies) async -> Date {
+        let clock = (self as? any TimekeepingVendor)?.serverClock
+        return await clock?.current ?? runtime.wallClock()
+    }
+
     func requestUpload(_ bytes: UploadContent, isReleasable: Bool = false) async throws -> UploadTarget {
         guard isReleasable else {
             return try await requestUpload(contentType: bytes.contentType, byteCount: bytes.body.byteCount)

@@ -124,7 +124,7 @@ package struct StoreFindings {
         return check.error(
             "a presigned upload copies every object that the worker may read: header fields that are not signed are heeded",
             why: "with an upload URL, each user reads the photos of all others whose keys they know",
-            advice: observations.store == .ceph
+            advice: observations.store == .ceph && expected != .ceph
                 ? "set vending.store: \"ceph\", with which upload URLs refuse such fields"
                 : "use another store, or let nginx refuse /v2/attachments/presigned, /v2/uploads and /companion")
     }

@@ -166,8 +166,7 @@ package final class EventStream {
         return removed > 0 ? removed - 1 : nil
     }
 
-    /// - Returns: how many entries it removed: this one, and the dead ones that were trimmed for it.
-
+    /// Gives how many entries it removed: this one, and the dead ones that were trimmed for it.
     static let settleScript = RedisScript(
         text: """
             if redis.call('XACK', KEYS[1], '\(group)', ARGV[1]) == 0 then return 0 end

@@ -122,10 +122,8 @@ import Testing
         try await device.want(.keep)
         _ = try await device.retention.admit((0..<600).map { try device.incoming("m\($0)", .oneHour) })
         device.clocks.pass(.seconds(7200))
-        let (clocks, handler) = (device.clocks, HeldHandler())
-        let retention = await MessageRetention(
-            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
-            read: { clocks.reading })
+        let handler = HeldHandler()
+        let retention = await device.retention(telling: handler)
         let first = Task { try await retention.purge() }
         await handler.gate.arrival()
         let second = Task { try await retention.purge() }
@@ -143,10 +141,8 @@ import Testing
         try await device.want(.keep)
         try await device.admit("m1", .oneHour)
         device.clocks.pass(.seconds(7200))
-        let (clocks, handler) = (device.clocks, HeldHandler())
-        let retention = await MessageRetention(
-            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
-            read: { clocks.reading })
+        let handler = HeldHandler()
+        let retention = await device.retention(telling: handler)
         let first = Task { try await retention.purge() }
         await handler.gate.arrival()
         let isOver = Mutex(false)
@@ -169,10 +165,8 @@ import Testing
         try await device.want(.keep)
         _ = try await device.retention.admit((0..<600).map { try device.incoming("m\($0)", .oneHour) })
         device.clocks.pass(.seconds(7200))
-        let (clocks, handler) = (device.clocks, HeldHandler())
-        let retention = await MessageRetention(
-            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
-            read: { clocks.reading })
+        let handler = HeldHandler()
+        let retention = await device.retention(telling: handler)
         let first = Task { await CloakroomError.code { _ = try await retention.purge() } }
         await handler.gate.arrival()
         let second = Task { await CloakroomError.code { _ = try await retention.purge() } }
@@ -206,10 +200,8 @@ import Testing
         try await device.want(.keep)
         try await device.admit("m1", .oneHour)
         device.clocks.pass(.seconds(7200))
-        let (clocks, handler) = (device.clocks, FailingHandler())
-        let retention = await MessageRetention(
-            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
-            read: { clocks.reading })
+        let handler = FailingHandler()
+        let retention = await device.retention(telling: handler)
         let first = Task { try await retention.purge() }
         await handler.gate.arrival()
         let others = (0..<4).map { _ in Task { try await retention.purge() } }
@@ -251,5 +243,14 @@ import Testing
         #expect(await erasure.value == .storeFailed)
         let database = device.folder.appendingPathComponent("messages.sqlite").path
         #expect(FileManager.default.fileExists(atPath: database))
+    }
+}
+
+extension RetentionFixture {
+    /// Another one with the same storage.
+    fileprivate func retention(telling handler: any ExpiredMessageHandler) async -> MessageRetention {
+        let clocks = clocks
+        return await MessageRetention(
+            of: Self.own, storage: storage, handlers: [handler], chatKeyPrefix: "chat/", read: { clocks.reading })
     }
 }

@@ -57,6 +57,16 @@ struct StoreFindingsTests {
             ])
     }
 
+    @Test func `advises a setting against unsigned fields only where it is another one`() {
+        var written = Self.sound
+        written.unsignedCopy = .ignored
+        for (expected, advice) in [(ObjectStore.aws, "set vending.store"), (.ceph, "use another store")] {
+            let all = StoreFindings(StoreObservations(store: .ceph, written: written), expected: expected).all
+            #expect(
+                all.first { $0.found.hasPrefix("a presigned upload copies every") }?.advice?.hasPrefix(advice) == true)
+        }
+    }
+
     @Test func `says what cannot be told`() {
         #expect(
             Enforcement(status: 412, refusal: 412) == .honoured

@@ -64,8 +64,7 @@ extension Outbox {
     }
 
     private func serverTime() async -> Date {
-        guard let clock = (assets as? any TimekeepingVendor)?.serverClock else { return runtime.wallClock() }
-        return await clock.current ?? runtime.wallClock()
+        await assets?.serverTime(runtime) ?? runtime.wallClock()
     }
 
     /// - Returns: `false` when the URL has expired.
