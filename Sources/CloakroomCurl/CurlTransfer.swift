@@ -50,8 +50,8 @@ import CloakroomLoop
     ) {
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe self.address = address
-        // Responses of S3 fit into the buffer; a long one of STS takes a second read.
-        easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
+        // The least there is: every request that waits has one. Responses of S3 fit into it, those of STS take two or three reads.
+        easy = CurlEasyHandle(bufferBytes: 1024, certificateAuthorities: options.certificateAuthorities)
         // Over TLS a request is copied into one more, which it keeps until its response is whole; less is not to be had.
         easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
         self.suppressedFields = suppressedFields

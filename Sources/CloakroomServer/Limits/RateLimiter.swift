@@ -32,9 +32,9 @@ package final class RateLimiter {
         _ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy,
         _ completion: @escaping @LoopActor (RateLimitDecision) -> Void
     ) {
-        var request = request(cost, subject, expecting: terms, readsRecord: false)
-        if !request.terms.hasQuotas(of: terms) { request = remember(terms, of: request) }
-        send(request) { [self, request] response in
+        // Not cached: it comes for what is seldom, as new credentials, and would take the place of what comes again.
+        let request = made(cost, subject, terms, readsRecord: false)
+        send(request) { [self] response in
             completion(decision(request, RateLimitCount.read(response, of: request)))
         }
     }
@@ -142,11 +142,17 @@ package final class RateLimiter {
     private func keep(
         _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, readsRecord: Bool
     ) -> RateLimitRequest {
-        let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
-        let request = RateLimitRequest(
-            cost, subject, by: terms, RedisRequest(calls(cost, subject, terms), beside: record, mayRepeat: true))
+        let request = made(cost, subject, terms, readsRecord: readsRecord)
         cachedRequests.insert(request, for: RateLimitRequest.Client(cost, subject))
         return request
+    }
+
+    private func made(
+        _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, readsRecord: Bool
+    ) -> RateLimitRequest {
+        let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
+        return RateLimitRequest(
+            cost, subject, by: terms, RedisRequest(calls(cost, subject, terms), beside: record, mayRepeat: true))
     }
 
     /// One call for the windows of device and user, which have one hash tag; one each for a device that its issuer proves.
