@@ -1,8 +1,6 @@
-import CloakroomFastCGI
 import Foundation
 import Glibc
 import CloakroomLoop
-import CloakroomServer
 import CloakroomTestSupport
 import Testing
 
@@ -76,6 +74,29 @@ struct WorkerSlotTests {
         #expect(slot.replacement == .failed && slot.published?.process == worker.process && slot.leaving.isEmpty)
     }
 
+    @Test @LoopActor func `a replacement that is not ready takes no place of one that was ready when it ended`()
+        async throws
+    {
+        let bench = try SlotBench("")
+        let slot = bench.slot
+        let ready = [WorkerMemory.beats: UInt64(1), WorkerMemory.readiness: 2]
+        let worker = try bench.worker(.current, ready, isPublished: true)
+        try slot.adopt(worker, ownsSocket: true)
+        try bench.write(SlotBench.comesUpNotReady)
+        slot.replace()
+        let second = try await bench.started(1)
+        try bench.write(SlotBench.comesUp)
+        kill(worker.process, SIGKILL)
+        _ = try await bench.end(of: worker.process)
+        try await bench.look { bench.hasEnded(second) }
+        #expect(slot.replacement == .underWay && slot.published == nil)
+        #expect(try await bench.end(of: second) == .killed(signal: SIGKILL))
+        #expect(slot.replacement == .failed)
+        try await bench.look { slot.published != nil }
+        let third = try await bench.started(2)
+        #expect(slot.published?.process == third && third != second)
+    }
+
     /// Where the other is not ready either, nothing is lost; and what no request reaches is replaced in any case.
     @Test(arguments: [(UInt64(1), true), (0, true), (2, false)])
     @LoopActor func `a replacement that is not ready takes the place of one that does no better`(
@@ -88,31 +109,6 @@ struct WorkerSlotTests {
         bench.slot.replace(isReload: isReload)
         try await bench.look { bench.slot.replacement == .done }
         #expect(try bench.slot.published?.process == bench.started.last)
-    }
-
-    @Test @LoopActor func `in place of a worker that crashes comes one with the settings of the last reload`()
-        async throws
-    {
-        let bench = try SlotBench(SlotBench.comesUp + "\n# first")
-        let slot = bench.slot
-        slot.start()
-        try await bench.look { slot.published != nil }
-        try bench.write(SlotBench.comesUp + "\n# second")
-        #expect(try await bench.settings(of: bench.started(1)).hasSuffix("# first"))
-        for isDone in [false, true] {
-            bench.launcher.takeSettings(try bench.text())
-            slot.replace()
-            let replacement = try await bench.started(isDone ? 4 : 2)
-            try await bench.look { slot.replacement == .done }
-            #expect(try bench.settings(of: replacement).hasSuffix("# second"))
-            bench.launcher.reloaded(isDone)
-            kill(replacement, SIGKILL)
-            _ = try await bench.end(of: replacement)
-            // Another program lies at the path, which a reload that failed has not taken.
-            try await bench.look { slot.published != nil && slot.published?.process != replacement }
-            let next = try await bench.started(isDone ? 5 : 3)
-            #expect(try bench.settings(of: next).hasSuffix(isDone ? "# second" : "# first"))
-        }
     }
 
     @Test @LoopActor func `a replacement that cannot be started has failed, and the worker keeps its place`()
@@ -218,130 +214,5 @@ struct WorkerSlotTests {
         _ = try await bench.end(of: worker.process)
         bench.slot.removeSocket()
         #expect(bench.hasSocket == !isOwn)
-    }
-}
-
-/// A slot, and a shell script in place of the program: it is given what a worker is given.
-@LoopActor
-private final class SlotBench {
-    struct TimeoutError: Error {}
-
-    let slot: WorkerSlot
-    private let folder: TemporaryFolder
-    private let lifeline: SharedLifeline
-    let launcher: WorkerLauncher
-    private var script: String { folder["script"] }
-    var socket: String { folder["w.sock"] }
-
-    /// Binds its temporary socket, and is written down as started.
-    private static let starts =
-        #": > "$socket.$$"; cat /proc/self/fd/6 > "$socket.settings.$$"; echo $$ >> "$socket.started"; "#
-    /// Ends with the lifeline, at the latest.
-    private static let waits = "exec cat <&3 >&2"
-    /// Counts a beat: up only when it is written down.
-    static let comesUp = starts + #"printf '\1\0\0\0\0\0\0\0' >&4; "# + waits
-    /// The same, and says that it is not ready.
-    static let comesUpNotReady =
-        starts + #"(head -c 32 /dev/zero; printf '\1') | dd of=/proc/self/fd/4 conv=notrunc 2>&-; "#
-        + #"printf '\1\0\0\0\0\0\0\0' >&4; "# + waits
-    /// Leaves only when it is killed.
-    static let neverComesUp = "trap '' TERM; " + starts + waits
-
-    init(_ script: String) throws {
-        folder = try TemporaryFolder()
-        lifeline = SharedLifeline(try Lifeline())
-        let program = folder["program"]
-        try "#!/bin/sh\nsocket=${3#unix:}\n. \"$8\"\n".write(toFile: program, atomically: false, encoding: .utf8)
-        chmod(program, 0o755)
-        try script.write(toFile: folder["script"], atomically: true, encoding: .utf8)
-        launcher = WorkerLauncher(
-            file: ProgramFile(path: program), ownProgram: program, lifeline: lifeline, settingsFile: folder["script"],
-            folder: nil)
-        let timeouts = WorkerSlot.Timeouts(hungAfter: .seconds(60), drain: .seconds(5), ready: .milliseconds(500))
-        slot = WorkerSlot(
-            address: .unix(path: folder["w.sock"]), program: launcher, timeouts: timeouts,
-            log: Log(sink: nil, level: .error))
-    }
-
-    func text() throws -> String { try String(contentsOfFile: script, encoding: .utf8) }
-
-    /// What the next worker does.
-    func write(_ script: String) throws { try script.write(toFile: self.script, atomically: true, encoding: .utf8) }
-
-    func removeProgram() throws { try FileManager.default.removeItem(atPath: folder["program"]) }
-
-    var hasSocket: Bool { FileManager.default.fileExists(atPath: socket) }
-
-    func hasSocket(of process: pid_t) -> Bool { FileManager.default.fileExists(atPath: "\(socket).\(process)") }
-
-    /// The processes in the order of their starts.
-    var started: [pid_t] {
-        get throws {
-            let file = "\(socket).started"
-            guard FileManager.default.fileExists(atPath: file) else { return [] }
-            return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").compactMap { pid_t($0) }
-        }
-    }
-
-    /// Waits for the process that is the `number`th to be started.
-    func started(_ number: Int) async throws -> pid_t {
-        var started: [pid_t] = []
-        try await wait {
-            started = try self.started
-            return started.count >= number
-        }
-        return started[number - 1]
-    }
-
-    /// As the process was given them.
-    func settings(of process: pid_t) throws -> String {
-        try String(contentsOfFile: "\(socket).settings.\(process)", encoding: .utf8)
-    }
-
-    /// Whether the process has ended; it is still to be waited for.
-    func hasEnded(_ process: pid_t) -> Bool {
-        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-        return text.contains(") Z ")
-    }
-
-    /// Lets the slot look after its workers until `condition` holds.
-    func look(until condition: () throws -> Bool) async throws {
-        try await wait {
-            slot.look()
-            return try condition()
-        }
-    }
-
-    /// Waits for the end of a process, and tells the slot.
-    func end(of process: pid_t) async throws -> ChildProcess.Termination {
-        var status: Int32 = 0
-        try await wait { waitpid(process, &status, WNOHANG) == process }
-        let signal = status & 0x7F
-        let end: ChildProcess.Termination = signal == 0 ? .exited(status: status >> 8 & 0xFF) : .killed(signal: signal)
-        slot.ended(process, end)
-        return end
-    }
-
-    private func wait(until condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(10)
-        while try !condition() {
-            guard .now < end else { throw TimeoutError() }
-            try await LoopActor.sleep(for: .milliseconds(1))
-        }
-    }
-
-    /// A process as the program that ran before hands it on, with these words in its memory.
-    func worker(
-        _ role: SupervisorState.Worker.Role, _ words: [Int: UInt64], started age: Duration = .zero,
-        isPublished: Bool = false
-    ) throws -> SupervisorState.Worker {
-        let process = try ChildProcess.spawn(
-            "/bin/sh", arguments: ["sh", "-c", "exec cat <&3 >&2"], descriptors: [lifeline.lifeline.readEnd.raw])
-        let (counters, memory) = try MappedCounters.shared(count: WorkerMemory.count)
-        for (place, value) in words { counters.add(value, at: place) }
-        let descriptor = memory.withDescriptor { fcntl($0, F_DUPFD_CLOEXEC, 3) }
-        return SupervisorState.Worker(
-            slot: 0, role: role, process: process, start: Monotonic.now - age.nanoseconds, isPublished: isPublished,
-            memory: descriptor)
     }
 }

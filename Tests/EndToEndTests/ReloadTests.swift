@@ -225,6 +225,31 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a worker killed while new settings lead to no Redis is followed by one that is ready`() throws {
+            var options = Self.pair
+            options.s3 = true
+            options.status = nil
+            try Stack.run("no-redis-killed", options) { stack in
+                func waitUntilBothAreReady() throws {
+                    try wait(for: "readiness \(stack.warnings)", within: .seconds(10)) {
+                        (1...2).allSatisfy { (try? stack.ask(.readiness, worker: $0))?.status == 200 }
+                    }
+                }
+                try waitUntilBothAreReady()
+                try stack.writeSettings { $0["redis.address"] = "127.0.0.1:1" }
+                stack.server?.signal(SIGHUP)
+                // Its ten seconds are the time of the others.
+                try wait(for: "the first new worker", within: .seconds(10)) { stack.workers.count == 3 }
+                let victims = try (1...2).map { try Socket(path: stack.socket($0)).peer }
+                for victim in victims { kill(victim, SIGKILL) }
+                try wait(for: "the refusal", within: .seconds(30)) {
+                    !stack.logLines("a new worker did not come up; the others stay").isEmpty
+                }
+                try waitUntilBothAreReady()
+                #expect(Set(stack.workers).isDisjoint(with: victims))
+            }
+        }
+
         @Test func `a worker logs no fault of what it only has to wait a moment for`() throws {
             try Stack.run("not-ready", .init(workers: 1)) { stack in
                 for round in 1...3 {

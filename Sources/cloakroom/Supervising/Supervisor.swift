@@ -175,7 +175,7 @@ final class Supervisor {
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])
         }
         log.info("replacing the workers", ["workers": .integer(slots.count)])
-        launcher.takeSettings(text)
+        launcher.beginReload(settings: text)
         isReload = true
         replacing = slots[...]
         replacing.first?.replace()
@@ -193,11 +193,11 @@ final class Supervisor {
                 return
             }
             log.info("all workers are replaced")
-            if isReload { launcher.reloaded(true) }
+            if isReload { launcher.endReload(isDone: true) }
             tellProgram()
         case .failed:
             replacing = []
-            if isReload { launcher.reloaded(false) }
+            if isReload { launcher.endReload(isDone: false) }
             log.error("a new worker did not come up; the others stay")
         }
         looksAgainAt = 0

@@ -12,8 +12,15 @@ final class SharedLifeline: Sendable {
 ///
 /// One that replaces a worker which has ended by itself has the program and the settings of the last start, change of the
 /// program or reload that succeeded, whatever lies on the disk meanwhile: a fault there does no harm before it is seen at a reload.
+/// During a reload this holds for each address until the reload has given it a new worker.
 @LoopActor
 final class WorkerLauncher {
+    /// What workers are started with.
+    private struct Version {
+        /// The file's text; `nil` where that could not be kept, so that workers read the file themselves.
+        let settings: SharedMemory?
+    }
+
     enum Start {
         /// For a reload: by the program that lies at the path now.
         case anew
@@ -27,9 +34,11 @@ final class WorkerLauncher {
     private let settingsFile: String
     /// `nil`: each worker counts for itself, or as the settings say.
     private let folder: SupervisorFolder?
-    /// The file's text; `nil` where that could not be kept, so that workers read the file themselves.
-    private var settings: SharedMemory?
-    private var settingsBefore: SharedMemory?
+    private var accepted: Version
+    /// Of the reload that is under way.
+    private var candidate: Version?
+    /// The addresses at which a worker of the candidate has taken over.
+    private var reloadedAddresses: Set<String> = []
     /// Whether the program at the path has failed to come up since the last reload that succeeded.
     private var programFailed = false
     private let serviceStart = ProcessStart.secondsSince1970
@@ -43,23 +52,31 @@ final class WorkerLauncher {
         self.lifeline = lifeline
         self.settingsFile = settingsFile
         self.folder = folder
-        settings = Self.kept(SettingsFile.text(of: settingsFile))
+        accepted = Version(settings: Self.kept(SettingsFile.text(of: settingsFile)))
     }
 
-    /// Has workers read these settings, for good once ``reloaded(_:)`` says so.
+    /// Has workers that are started anew read these settings; all others do once ``endReload(isDone:)`` says so.
     ///
     /// - Parameter text: the file's.
-    func takeSettings(_ text: String?) {
-        settingsBefore = settings
-        settings = Self.kept(text)
+    func beginReload(settings text: String?) {
+        candidate = Version(settings: Self.kept(text))
+        reloadedAddresses = []
     }
+
+    /// Has workers that follow the one at this address get what it has, as long as the reload is under way.
+    func hasReloaded(_ address: String) { reloadedAddresses.insert(address) }
 
     /// - Parameter isDone: whether all workers were replaced; otherwise the others go on with what they have, and so do those that
     ///   take their places.
-    func reloaded(_ isDone: Bool) {
+    func endReload(isDone: Bool) {
         programFailed = !isDone
-        if !isDone, let settingsBefore { settings = settingsBefore }
-        settingsBefore = nil
+        if isDone, let candidate { accepted = candidate }
+        candidate = nil
+    }
+
+    private func version(for start: Start, on address: String) -> Version {
+        guard let candidate, start == .anew || reloadedAddresses.contains(address) else { return accepted }
+        return candidate
     }
 
     private static func kept(_ text: String?) -> SharedMemory? {
@@ -70,6 +87,7 @@ final class WorkerLauncher {
     }
 
     func start(_ start: Start, on address: String) throws(SystemError) -> RunningWorker {
+        let version = version(for: start, on: address)
         let (words, memory) = try MappedCounters.shared(count: WorkerMemory.count)
         var capabilities: WorkerMemory.Capabilities = .publishesSocket
         // Numbers 3, 4, 5 and 6; those that nothing is to be read from are the lifeline once more.
@@ -79,7 +97,7 @@ final class WorkerLauncher {
         let lifeline = lifeline.lifeline.readEnd.raw
         let shared = folder?.descriptor
         if shared != nil { capabilities.insert(.metricsFolder) }
-        if settings != nil { capabilities.insert(.settings) }
+        if version.settings != nil { capabilities.insert(.settings) }
         words.add(capabilities.rawValue, at: WorkerMemory.capabilities)
         words.add(UInt64(serviceStart), at: WorkerMemory.start)
         let path = start == .again && programFailed ? ownProgram : file.path
@@ -88,7 +106,7 @@ final class WorkerLauncher {
                 path, arguments: arguments, descriptors: [lifeline, memory, shared ?? lifeline, settings])
         }
         let process = try memory.withDescriptor { (memory) throws(SystemError) in
-            guard let settings else { return try spawn(memory, lifeline) }
+            guard let settings = version.settings else { return try spawn(memory, lifeline) }
             return try settings.withDescriptor { (settings) throws(SystemError) in try spawn(memory, settings) }
         }
         return try RunningWorker(process: process, memory: memory)

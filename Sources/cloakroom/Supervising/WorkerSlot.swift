@@ -30,6 +30,8 @@ final class WorkerSlot {
     private(set) var replacement = Replacement.done
     /// Whether the replacement is for a reload.
     private var isReload = true
+    /// Whether the last worker that was up in this place was ready when it was last looked at, also when it has ended since.
+    private var wasReady = false
     /// The socket of the worker that was published last; `nil` for ports.
     private var socket: FileIdentity?
 
@@ -72,6 +74,7 @@ final class WorkerSlot {
     ///
     /// - Parameter isReload: whether the second is to have what lies on the disk now. Then a first one that is ready keeps its place,
     ///   and the replacement fails, where the second is not ready within ten seconds: with settings that lead to no Redis, say.
+    ///   Where the first one ends meanwhile, a third follows that has what it had.
     func replace(isReload: Bool = true) {
         look()
         self.isReload = isReload
@@ -155,8 +158,12 @@ final class WorkerSlot {
                 ["listen": .text("\(address)"), "process": .integer(Int(worker.process))])
             worker.kill()
         }
-        if let worker = current, worker.isUp { publish(worker) }
+        if let worker = current, worker.isUp {
+            publish(worker)
+            wasReady = worker.readiness == .ready
+        }
         if let worker = next, worker.isUp, mayTakeOver(worker), publish(worker) {
+            if isReload { program.hasReloaded(address.description) }
             if let old = current { leave(old) }
             current = worker
             next = nil
@@ -165,12 +172,10 @@ final class WorkerSlot {
     }
 
     private func mayTakeOver(_ worker: RunningWorker) -> Bool {
-        guard isReload, worker.readiness == .notReady, let current, current.isUp, current.readiness == .ready else {
-            return true
-        }
+        guard isReload, worker.readiness == .notReady, wasReady else { return true }
         if !worker.isEnding, worker.uptime > timeouts.ready {
             log.error(
-                "the new worker is not ready, and the former one is; the new one is ended",
+                "the new worker is not ready, and the former one was; the new one is ended",
                 ["listen": .text("\(address)"), "process": .integer(Int(worker.process))])
             worker.kill()
         }

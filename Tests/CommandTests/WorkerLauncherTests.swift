@@ -1,0 +1,54 @@
+import Glibc
+import CloakroomLoop
+import CloakroomTestSupport
+import Testing
+
+@testable import CloakroomCommand
+
+/// What workers are started with, during a reload and after it.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct WorkerLauncherTests {
+    @Test @LoopActor func `in place of a worker that crashes comes one with the settings of the last reload`()
+        async throws
+    {
+        let bench = try SlotBench(SlotBench.comesUp + "\n# first")
+        let slot = bench.slot
+        slot.start()
+        try await bench.look { slot.published != nil }
+        try bench.write(SlotBench.comesUp + "\n# second")
+        #expect(try await bench.settings(of: bench.started(1)).hasSuffix("# first"))
+        for isDone in [false, true] {
+            bench.launcher.beginReload(settings: try bench.text())
+            slot.replace()
+            let replacement = try await bench.started(isDone ? 4 : 2)
+            try await bench.look { slot.replacement == .done }
+            #expect(try bench.settings(of: replacement).hasSuffix("# second"))
+            bench.launcher.endReload(isDone: isDone)
+            kill(replacement, SIGKILL)
+            _ = try await bench.end(of: replacement)
+            // Another program lies at the path, which a reload that failed has not taken.
+            try await bench.look { slot.published != nil && slot.published?.process != replacement }
+            let next = try await bench.started(isDone ? 5 : 3)
+            #expect(try bench.settings(of: next).hasSuffix(isDone ? "# second" : "# first"))
+        }
+    }
+
+    @Test @LoopActor func `a worker that ends in a reload is followed by one with the same settings`() async throws {
+        let bench = try SlotBench(SlotBench.comesUp + "\n# first")
+        let slot = bench.slot
+        slot.start()
+        try await bench.look { slot.published != nil }
+        try bench.write(SlotBench.comesUp + "\n# second")
+        bench.launcher.beginReload(settings: try bench.text())
+        // The reload has not come to its place yet.
+        #expect(try await bench.settingsAfterCrash().hasSuffix("# first"))
+        slot.replace()
+        try await bench.look { slot.replacement == .done }
+        let replacement = try #require(slot.published).process
+        #expect(try bench.settings(of: replacement).hasSuffix("# second"))
+        // Others are still to be replaced.
+        #expect(try await bench.settingsAfterCrash().hasSuffix("# second"))
+        bench.launcher.endReload(isDone: false)
+        #expect(try await bench.settingsAfterCrash().hasSuffix("# first"))
+    }
+}
