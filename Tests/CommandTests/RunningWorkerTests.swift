@@ -20,6 +20,28 @@ struct RunningWorkerTests {
         #expect(!worker.isUp)
     }
 
+    @Test @LoopActor func `the time in which the supervisor does not run is no silence of a worker`() throws {
+        let (counters, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        let worker = try RunningWorker(process: getpid(), memory: memory)
+        var now = Monotonic.now
+        func silence(after time: Duration) -> Duration {
+            now += time.nanoseconds
+            worker.look(now: now)
+            return worker.silence
+        }
+        counters.add(1, at: WorkerMemory.beats)
+        #expect(silence(after: .milliseconds(50)) == .zero)
+        #expect(silence(after: .milliseconds(50)) == .milliseconds(50))
+        // All processes of the service are stopped, and this one goes on first.
+        #expect(silence(after: .seconds(60)) == .milliseconds(150))
+        #expect(silence(after: .milliseconds(50)) == .milliseconds(200))
+        // One that is hung is found, though every look is late.
+        for _ in 1...48 { _ = silence(after: .seconds(2)) }
+        #expect(worker.silence == .seconds(5))
+        counters.add(1, at: WorkerMemory.beats)
+        #expect(silence(after: .seconds(2)) == .zero)
+    }
+
     @Test @LoopActor func `a worker is overdue when its time to stop is up, until it is killed`() throws {
         func worker() throws -> RunningWorker {
             let (counters, memory) = try MappedCounters.shared(count: WorkerMemory.count)

@@ -16,6 +16,7 @@ final class RunningWorker {
     /// Its start, before the first one: so one that was started before the supervisor changed its program has no more
     /// time to come up than any other.
     private var lastBeat: UInt64
+    private var lastLook: UInt64
     /// When it has to be gone, once it was told to leave; in ``Monotonic`` nanoseconds.
     private(set) var killAt: UInt64?
     private var isKilled = false
@@ -25,6 +26,7 @@ final class RunningWorker {
         self.memory = memory
         self.start = start
         lastBeat = start
+        lastLook = Monotonic.now
         words = try memory.withDescriptor { (descriptor) throws(SystemError) in
             try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
         }
@@ -46,14 +48,22 @@ final class RunningWorker {
 
     var uptime: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- start)) }
 
-    /// Since the last beat, as far as ``look()`` has seen.
-    var silence: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- lastBeat)) }
+    /// From the last beat to the last look, without the time in which the supervisor did not run.
+    var silence: Duration { .nanoseconds(Int64(clamping: lastLook &- lastBeat)) }
 
-    func look() {
-        let now = words[WorkerMemory.beats]
-        guard now != beats else { return }
-        beats = now
-        lastBeat = Monotonic.now
+    /// - Parameter now: in ``Monotonic`` nanoseconds.
+    func look(now: UInt64 = Monotonic.now) {
+        let gap = now &- lastLook
+        lastLook = now
+        let beatsNow = words[WorkerMemory.beats]
+        guard beatsNow == beats else {
+            beats = beatsNow
+            lastBeat = now
+            return
+        }
+        // After a pause of the whole service the supervisor may run before its workers do. A look counts some of the
+        // pause: so one that is hung is found on a machine, too, that lets the supervisor run only now and then.
+        lastBeat &+= gap - min(gap, (Supervisor.tick * 2).nanoseconds)
     }
 
     /// What it told before its first beat, as its own settings say; `fallback` for what it has not told.

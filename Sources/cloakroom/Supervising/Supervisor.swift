@@ -35,7 +35,8 @@ final class Supervisor {
     /// When to look again at the sockets, and whether another program lies at our path.
     private var looksAgainAt: UInt64 = 0
 
-    private static let tick: Duration = .milliseconds(50)
+    /// How often the workers are looked at.
+    static let tick: Duration = .milliseconds(50)
     /// While a worker starts.
     private static let shortTick: Duration = .milliseconds(5)
     private static let trialTimeout: Duration = .seconds(10)
