@@ -38,8 +38,7 @@ final class SlotBench {
         folder = try TemporaryFolder()
         lifeline = SharedLifeline(try Lifeline())
         let program = folder["program"]
-        try "#!/bin/sh\nsocket=${3#unix:}\n. \"$8\"\n".write(toFile: program, atomically: false, encoding: .utf8)
-        chmod(program, 0o755)
+        try Self.install(#". "$8""#, at: program)
         try script.write(toFile: folder["script"], atomically: true, encoding: .utf8)
         launcher = WorkerLauncher(
             file: ProgramFile(path: program), ownProgram: program, lifeline: lifeline, settingsFile: folder["script"],
@@ -54,6 +53,14 @@ final class SlotBench {
 
     /// What the next worker does.
     func write(_ script: String) throws { try script.write(toFile: self.script, atomically: true, encoding: .utf8) }
+
+    /// Puts another program at the path.
+    func install(_ commands: String) throws { try Self.install(commands, at: folder["program"]) }
+
+    private static func install(_ commands: String, at path: String) throws {
+        try "#!/bin/sh\nsocket=${3#unix:}\n\(commands)\n".write(toFile: path, atomically: true, encoding: .utf8)
+        chmod(path, 0o755)
+    }
 
     func removeProgram() throws { try FileManager.default.removeItem(atPath: folder["program"]) }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import CloakroomLoop
 import CloakroomTestSupport
@@ -50,5 +51,36 @@ struct WorkerLauncherTests {
         #expect(try await bench.settingsAfterCrash().hasSuffix("# second"))
         bench.launcher.endReload(isDone: false)
         #expect(try await bench.settingsAfterCrash().hasSuffix("# first"))
+    }
+
+    @Test @LoopActor func `a program that lies at the path without a reload that succeeded is run by no successor`()
+        async throws
+    {
+        let bench = try SlotBench(SlotBench.comesUp)
+        let slot = bench.slot
+        let fails = #"echo $$ >> "$socket.started"; exit 3"#
+        slot.start()
+        try await bench.look { slot.published != nil }
+        try bench.install(fails)
+        _ = try await bench.settingsAfterCrash()
+
+        bench.launcher.beginReload(settings: try bench.text())
+        slot.replace()
+        #expect(try await bench.end(of: try await bench.started(3)) == .exited(status: 3))
+        #expect(slot.replacement == .failed)
+        bench.launcher.endReload(isDone: false)
+        _ = try await bench.settingsAfterCrash()
+
+        // One that was reloaded goes on to be run when another lies in its place.
+        try bench.install(#"echo $$ >> "$socket.second"; . "$8""#)
+        bench.launcher.beginReload(settings: try bench.text())
+        slot.replace()
+        try await bench.look { slot.replacement == .done }
+        bench.launcher.endReload(isDone: true)
+        try bench.install(fails)
+        _ = try await bench.settingsAfterCrash()
+        let successor = try #require(slot.published).process
+        let second = try String(contentsOfFile: "\(bench.socket).second", encoding: .utf8)
+        #expect(second.split(separator: "\n").last == "\(successor)")
     }
 }

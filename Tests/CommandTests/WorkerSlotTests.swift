@@ -119,6 +119,7 @@ struct WorkerSlotTests {
         try await bench.look { bench.slot.published != nil }
         let worker = bench.slot.published
         try bench.removeProgram()
+        bench.launcher.beginReload(settings: try bench.text())
         bench.slot.replace()
         #expect(bench.slot.replacement == .failed && bench.slot.published === worker)
     }

@@ -94,6 +94,31 @@ extension EndToEnd {
             }
         }
 
+        /// Kills a worker, and waits for the one that is started in its place.
+        private static func expectSuccessor(_ stack: Stack) throws {
+            let victim = try #require(stack.workers.first)
+            kill(victim, SIGKILL)
+            try wait(for: "its successor \(stack.warnings)", within: .seconds(10)) {
+                let workers = stack.workers
+                return workers.count == 2 && !workers.contains(victim)
+                    && (try? (1...2).map { try Socket(path: stack.socket($0)).peer }.sorted()) == workers
+            }
+        }
+
+        @Test func `a program that is installed and not reloaded is run in place of no worker that ends`() throws {
+            try Stack.run("not-reloaded", Self.options) { stack in
+                try Self.install("/bin/false", in: stack)
+                try Self.expectSuccessor(stack)
+                // After a reload it is the new one, although the next lies at the path.
+                try Self.install(try Programs.worker, in: stack)
+                try Self.reload(stack)
+                try Self.install("/bin/false", in: stack)
+                try Self.expectSuccessor(stack)
+                try FileManager.default.removeItem(atPath: "\(stack.folder)/program")
+                try Self.expectSuccessor(stack)
+            }
+        }
+
         @Test func `a program that cannot take over leaves the one that runs`() throws {
             try Stack.run("no-program", Self.options) { stack in
                 let workers = stack.workers

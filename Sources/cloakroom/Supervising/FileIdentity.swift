@@ -12,6 +12,17 @@ struct FileIdentity: Equatable {
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// - Parameter descriptor: of the file, open; the path may lead to another one.
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
         device = UInt(status.st_dev)
         number = UInt(status.st_ino)
         seconds = status.st_mtim.tv_sec

@@ -17,30 +17,29 @@ final class SharedLifeline: Sendable {
 final class WorkerLauncher {
     /// What workers are started with.
     private struct Version {
+        let program: WorkerProgram
         /// The file's text; `nil` where that could not be kept, so that workers read the file themselves.
         let settings: SharedMemory?
     }
 
     enum Start {
-        /// For a reload: by the program that lies at the path now.
+        /// For a reload: with what it found on the disk when it began.
         case anew
         /// In place of one that has ended, and at first.
         case again
     }
 
     private let file: ProgramFile
-    private let ownProgram: String
     private let lifeline: SharedLifeline
     private let settingsFile: String
     /// `nil`: each worker counts for itself, or as the settings say.
     private let folder: SupervisorFolder?
+    /// Of the last start, change of the program or reload that succeeded.
     private var accepted: Version
     /// Of the reload that is under way.
     private var candidate: Version?
     /// The addresses at which a worker of the candidate has taken over.
     private var reloadedAddresses: Set<String> = []
-    /// Whether the program at the path has failed to come up since the last reload that succeeded.
-    private var programFailed = false
     private let serviceStart = ProcessStart.secondsSince1970
 
     init(
@@ -48,18 +47,21 @@ final class WorkerLauncher {
         folder: SupervisorFolder?
     ) {
         self.file = file
-        self.ownProgram = ownProgram
         self.lifeline = lifeline
         self.settingsFile = settingsFile
         self.folder = folder
-        accepted = Version(settings: Self.kept(SettingsFile.text(of: settingsFile)))
+        accepted = Version(
+            program: WorkerProgram(path: file.path, source: ownProgram),
+            settings: Self.kept(SettingsFile.text(of: settingsFile)))
     }
 
-    /// Has workers that are started anew read these settings; all others do once ``endReload(isDone:)`` says so.
+    /// Has workers that are started anew run the program that lies at the path now, and read these settings; all others do
+    /// once ``endReload(isDone:)`` says so.
     ///
     /// - Parameter text: the file's.
     func beginReload(settings text: String?) {
-        candidate = Version(settings: Self.kept(text))
+        candidate = Version(
+            program: WorkerProgram(path: file.path, source: file.path), settings: Self.kept(text))
         reloadedAddresses = []
     }
 
@@ -69,7 +71,6 @@ final class WorkerLauncher {
     /// - Parameter isDone: whether all workers were replaced; otherwise the others go on with what they have, and so do those that
     ///   take their places.
     func endReload(isDone: Bool) {
-        programFailed = !isDone
         if isDone, let candidate { accepted = candidate }
         candidate = nil
     }
@@ -90,7 +91,7 @@ final class WorkerLauncher {
         let version = version(for: start, on: address)
         let (words, memory) = try MappedCounters.shared(count: WorkerMemory.count)
         var capabilities: WorkerMemory.Capabilities = .publishesSocket
-        // Numbers 3, 4, 5 and 6; those that nothing is to be read from are the lifeline once more.
+        // Numbers 3, 4, 5 and 6; those that nothing is to be read from are the lifeline once more. 7 may be the program.
         let arguments = [
             "cloakroom", "serve", "--listen", address, "--lifeline", "3", "--heartbeat", "4", settingsFile,
         ]
@@ -100,10 +101,8 @@ final class WorkerLauncher {
         if version.settings != nil { capabilities.insert(.settings) }
         words.add(capabilities.rawValue, at: WorkerMemory.capabilities)
         words.add(UInt64(serviceStart), at: WorkerMemory.start)
-        let path = start == .again && programFailed ? ownProgram : file.path
         func spawn(_ memory: Int32, _ settings: Int32) throws(SystemError) -> pid_t {
-            try ChildProcess.spawn(
-                path, arguments: arguments, descriptors: [lifeline, memory, shared ?? lifeline, settings])
+            try version.program.spawn(arguments, descriptors: [lifeline, memory, shared ?? lifeline, settings])
         }
         let process = try memory.withDescriptor { (memory) throws(SystemError) in
             guard let settings = version.settings else { return try spawn(memory, lifeline) }
