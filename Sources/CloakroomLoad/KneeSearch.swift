@@ -62,6 +62,21 @@ package struct KneeSearch: Sendable {
         self.highest = highest
     }
 
+    /// The bars of a search: those that are given, and the default ones for what they leave out.
+    ///
+    /// A server that refuses every request does so fast, and keeps each bar of latency.
+    ///
+    /// - Returns: with a bar for the errors of each route, and with one of latency where none at all is given.
+    package static func bars(_ given: [LoadBar], _ mix: RequestMix) -> [LoadBar] {
+        let limitsErrors = mix.shares.allSatisfy { share in
+            given.contains { $0.limitsErrors && ($0.route == nil || $0.route == share.route) }
+        }
+        var added: [String] = []
+        if given.isEmpty { added.append("p99>100ms") }
+        if !limitsErrors { added.append("errors>0.1%") }
+        return given + added.compactMap { LoadBar($0) }
+    }
+
     /// Takes what a run at the rate of ``next`` measured.
     ///
     /// - Returns: whether it kept the bars.

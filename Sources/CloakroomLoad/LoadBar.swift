@@ -41,6 +41,14 @@ package struct LoadBar: Sendable, Equatable {
         self.text = compact
     }
 
+    /// Whether it says how many requests may fail.
+    var limitsErrors: Bool {
+        switch metric {
+        case .errorShare, .errorCount: isUpper
+        case .percentile, .mean, .maximum, .throughput: false
+        }
+    }
+
     /// - Returns: of a group of requests, in the limit's unit; `nil` where none of them was due, or none was sent whose
     ///   latency could be measured.
     package func value(of group: LoadTally.Group, seconds: Double) -> Double? {

@@ -84,7 +84,11 @@ struct LoadOptionsTests {
         ]
         for words in written { #expect(Set(try options(words).bars.map(\.text)) == ["p99>50ms", "errors>0.1%"]) }
         #expect(try options(["http://localhost"]).bars.isEmpty)
+        #expect(try options(["--fail-if", "p99>50ms", "http://localhost"]).bars.map(\.text) == ["p99>50ms"])
         #expect(try options(["--find-knee", "http://localhost"]).bars.map(\.text) == ["p99>100ms", "errors>0.1%"])
+        #expect(
+            try options(["--find-knee", "--fail-if", "p99>50ms", "http://localhost"]).bars.map(\.text)
+                == ["p99>50ms", "errors>0.1%"])
     }
 
     @Test(arguments: [

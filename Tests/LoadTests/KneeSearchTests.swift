@@ -95,6 +95,31 @@ struct KneeSearchTests {
         #expect(search.next == .end(.tokensRefused(100)))
     }
 
+    @Test(arguments: [["p99>100ms"], ["mean>5ms", "errors<10"]])
+    func `no rate is found of a server that refuses everything within a millisecond`(given: [String]) {
+        let mix = RequestMix([.init(.vend, weight: 1), .init(.renew, weight: 1)])
+        let bars = KneeSearch.bars(given.compactMap { LoadBar($0) }, mix)
+        var search = KneeSearch(from: 100, lowest: 20, highest: 100_000)
+        while case .run(let rate) = search.next {
+            search.record(step(rate, mix) { _ in .response(status: 503) }, bars)
+        }
+        #expect(search.next == .end(.everyRateBroken(20)))
+    }
+
+    @Test(
+        arguments: [
+            ([], ["p99>100ms", "errors>0.1%"]), (["p99>20ms"], ["p99>20ms", "errors>0.1%"]),
+            (["p99>20ms", "errors>5%"], ["p99>20ms", "errors>5%"]), (["errors>10"], ["errors>10"]),
+            (["vend:errors>5%"], ["vend:errors>5%", "errors>0.1%"]),
+            (["vend:errors>5%", "renew:errors>9"], ["vend:errors>5%", "renew:errors>9"]),
+        ] as [([String], [String])])
+    func `the default bar for errors is added where the given ones leave a route without`(
+        given: [String], bars: [String]
+    ) {
+        let mix = RequestMix([.init(.vend, weight: 1), .init(.renew, weight: 1)])
+        #expect(KneeSearch.bars(given.compactMap { LoadBar($0) }, mix).map(\.text) == bars)
+    }
+
     @Test func `a search ends where a bar is about a route that no request was sent to`() throws {
         var search = KneeSearch(from: 100, highest: 100_000)
         let bar = try #require(LoadBar("renew:p99>1s"))

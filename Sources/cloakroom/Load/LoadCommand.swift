@@ -172,7 +172,8 @@ enum LoadCommand: Command {
                                     mean>5ms, errors>0.1%, errors>10, throughput<900, and for one route renew:p99>80ms
               --find-knee           doubles the rate until a bar is broken, then looks between for the highest that keeps
                                     the bars, until it was shown three times; without --fail-if the bars are p99>100ms and
-                                    errors>0.1%, and a run takes 10s; ends at the first 429, which is a limit and no knee
+                                    errors>0.1%, which is added where --fail-if limits no errors; a run takes 10s; ends at
+                                    the first 429, which is a limit and no knee
               --json FILE           writes the report for programs; - for standard output
               --html FILE           writes it as one page with plots, which needs no network
               --listen ADDRESS      where workers of this machine listen, as given to serve: their CPU and memory are shown

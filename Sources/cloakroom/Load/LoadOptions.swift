@@ -70,8 +70,7 @@ struct LoadOptions {
             }
             parsed.append(bar)
         }
-        if findsKnee, parsed.isEmpty { parsed = ["p99>100ms", "errors>0.1%"].compactMap { LoadBar($0) } }
-        self.bars = parsed
+        self.bars = findsKnee ? KneeSearch.bars(parsed, mix) : parsed
         try checkSize()
     }
 
