@@ -175,13 +175,23 @@ static inline int cloakroom_is_address(const char *host) {
     struct in6_addr address;
     return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
 }
-// The first address of a name, as text; 0 on success.
-static inline int cloakroom_resolve(const char *host, char *text, size_t capacity) {
+// The addresses of a name as text, each with a line feed behind it, as many as there is room for; their length, 0 for none.
+static inline size_t cloakroom_resolve(const char *host, char *text, size_t capacity) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    if (getaddrinfo(host, NULL, &hints, &found) != 0) return -1;
-    int failed = getnameinfo(found->ai_addr, found->ai_addrlen, text, (socklen_t)capacity, NULL, 0, NI_NUMERICHOST);
+    if (getaddrinfo(host, NULL, &hints, &found) != 0) return 0;
+    size_t used = 0;
+    for (struct addrinfo *next = found; next != NULL; next = next->ai_next) {
+        char literal[NI_MAXHOST];
+        if (getnameinfo(next->ai_addr, next->ai_addrlen, literal, sizeof literal, NULL, 0, NI_NUMERICHOST) != 0) continue;
+        size_t length = strlen(literal);
+        // One of a link is more than an address.
+        if (!cloakroom_is_address(literal) || length >= capacity - used) continue;
+        memcpy(text + used, literal, length);
+        text[used + length] = '\n';
+        used += length + 1;
+    }
     freeaddrinfo(found);
-    return failed;
+    return used;
 }
 
 // A descriptor for log lines that never blocks and that shares no flags with whoever gave us the original.

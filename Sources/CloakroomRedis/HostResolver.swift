@@ -5,18 +5,18 @@ import Glibc
 /// The literal addresses of hosts, by the system's resolver, which blocks: each lookup has a thread of its own.
 @LoopActor
 package final class HostResolver {
-    static let shared = HostResolver(lookUp: HostResolver.systemLiteral)
+    static let shared = HostResolver(lookUp: HostResolver.systemLiterals)
 
-    private let lookUp: @Sendable (String) -> String?
+    private let lookUp: @Sendable (String) -> [String]
     /// Those who wait for a lookup that is under way, by name.
-    private var waiting: [String: [CheckedContinuation<String?, Never>]] = [:]
+    private var waiting: [String: [CheckedContinuation<[String], Never>]] = [:]
 
-    /// - Parameter lookUp: blocks until there is a response; `nil` for a name without an address.
-    package init(lookUp: @escaping @Sendable (String) -> String?) { self.lookUp = lookUp }
+    /// - Parameter lookUp: blocks until there is a response; returns nothing for a name without an address.
+    package init(lookUp: @escaping @Sendable (String) -> [String]) { self.lookUp = lookUp }
 
-    /// - Returns: the first address as text, a literal one as it is; `nil` if there is none.
-    package func literal(of host: String) async -> String? {
-        if Self.isLiteral(host) { return host }
+    /// - Returns: the addresses as text, in the order in which they should be tried (getaddrinfo(3)); a literal one as it is.
+    package func literals(of host: String) async -> [String] {
+        if Self.isLiteral(host) { return [host] }
         return await withCheckedContinuation { waiter in
             let isUnderWay = waiting[host] != nil
             waiting[host, default: []].append(waiter)
@@ -26,14 +26,14 @@ package final class HostResolver {
 
     private func start(_ host: String) {
         let isStarted = Self.detachThread { [lookUp] in
-            let literal = lookUp(host)
-            Task { await self.end(host, literal) }
+            let literals = lookUp(host)
+            Task { await self.end(host, literals) }
         }
-        if !isStarted { end(host, nil) }
+        if !isStarted { end(host, []) }
     }
 
-    private func end(_ host: String, _ literal: String?) {
-        for waiter in waiting.removeValue(forKey: host) ?? [] { waiter.resume(returning: literal) }
+    private func end(_ host: String, _ literals: [String]) {
+        for waiter in waiting.removeValue(forKey: host) ?? [] { waiter.resume(returning: literals) }
     }
 
     private final class ThreadBody: Sendable {
@@ -66,11 +66,15 @@ package final class HostResolver {
 
     private static func isLiteral(_ host: String) -> Bool { unsafe cloakroom_is_address(host) != 0 }
 
-    private nonisolated static func systemLiteral(of host: String) -> String? {
-        let text = unsafe [CChar](unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer, count in
-            count = unsafe cloakroom_resolve(host, buffer.baseAddress, buffer.count) == 0 ? buffer.count : 0
+    private nonisolated static func systemLiterals(of host: String) -> [String] {
+        let text = unsafe String(unsafeUninitializedCapacity: maximumBytes) { space in
+            unsafe space.withMemoryRebound(to: CChar.self) { space in
+                unsafe cloakroom_resolve(host, space.baseAddress, space.count)
+            }
         }
-        guard let end = text.firstIndex(of: 0) else { return nil }
-        return String(decoding: text[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
     }
+
+    /// Of all addresses of a name as text: more than fit into a response of DNS over UDP.
+    private nonisolated static let maximumBytes = 4096
 }

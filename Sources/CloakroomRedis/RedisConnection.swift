@@ -28,6 +28,8 @@ package final class RedisConnection: RedisClient {
         package var maximumPending = 20_000
         /// What is subscribed to; a connection with any sends no requests.
         package var channels: [String] = []
+        /// `nil` for the system's.
+        package var resolver: HostResolver?
 
         package init(address: RedisAddress) { self.address = address }
     }

@@ -91,6 +91,7 @@ final class RedisLink {
     private var isFlushScheduled = false
     private var isWatchScheduled = false
     private var attempt = 0
+    private var addresses = AddressRotation()
     private var pendingHandshakeReplies = 0
     private let isSubscriber: Bool
 
@@ -133,23 +134,30 @@ final class RedisLink {
         hasReplied = false
         attempt += 1
         let number = attempt
-        EventPoller.shared.schedule(after: max(options.timeout, .milliseconds(250)) * 2) { [weak self] in
-            guard let self, attempt == number, state == .connecting else { return }
-            guard socket?.isInHandshake == true else { return lose(.timeout) }
-            lose(RedisTLSFailure(.silence, "no handshake in time"))
-        }
+        limitAttempt(number, to: max(options.timeout, .milliseconds(250)) * 2)
         switch options.address {
         case .unix(let path):
             var code: Int32 = 0
             open(unsafe cloakroom_connect_unix(path, &code), code, host: "localhost")
         case .internet(let host, let port):
+            let resolver = options.resolver ?? HostResolver.shared
             LoopActor.spawn { [weak self] in
-                let literal = await HostResolver.shared.literal(of: host)
+                let literals = await resolver.literals(of: host)
                 guard let self, attempt == number, state == .connecting else { return }
-                guard let literal else { return lose(.unavailable) }
+                guard let literal = addresses.next(of: literals) else { return lose(.unavailable) }
+                // A silent server must not use up the time in which the next address may lead to one.
+                if addresses.hasOthers { limitAttempt(number, to: .milliseconds(500)) }
                 var code: Int32 = 0
                 open(unsafe cloakroom_connect_internet(literal, port, &code), code, host: host)
             }
+        }
+    }
+
+    private func limitAttempt(_ number: Int, to limit: Duration) {
+        EventPoller.shared.schedule(after: limit) { [weak self] in
+            guard let self, attempt == number, state == .connecting else { return }
+            guard socket?.isInHandshake == true else { return lose(.timeout) }
+            lose(RedisTLSFailure(.silence, "no handshake in time"))
         }
     }
 
@@ -207,8 +215,8 @@ final class RedisLink {
         owner?.becameReady(self)
     }
 
-    /// Gives the link up and connects again: at once if it has been of use, else after the interval, so that a server
-    /// that accepts connections and drops them is not called in a loop.
+    /// Gives the link up and connects again: at once if it has been of use or its name has an address that was not tried
+    /// yet, else after the interval, so that a server that accepts connections and drops them is not called in a loop.
     ///
     /// - Parameters:
     ///   - error: for the commands on their way.
@@ -219,14 +227,16 @@ final class RedisLink {
         let wasReady = isReady
         let wasOfUse = wasReady && (hasReplied || now &- readySince >= options.retryInterval.nanoseconds)
         let isImmediate = wasOfUse && reason == .unavailable
+        if !isImmediate { addresses.fail() }
+        let hasOthers = !isImmediate && addresses.hasOthers
         state = .disconnected
-        isAwaited = isImmediate && error == .interrupted
+        isAwaited = isImmediate && error == .interrupted || isAwaited && hasOthers
         let unsentCount = outgoing.unsentCount
         let loss = Loss(
             error: error, reason: reason, wasReady: wasReady, pending: drop(), unsentCount: unsentCount,
             silence: silence)
         // Many workers lose a server at once: they do not all come back in the same instant.
-        let delay = isImmediate ? .zero : options.retryInterval * Double.random(in: 0.5...1)
+        let delay = isImmediate || hasOthers ? .zero : options.retryInterval * Double.random(in: 0.5...1)
         EventPoller.shared.schedule(after: delay) { [weak self] in self?.connect() }
         owner?.lost(self, loss)
     }

@@ -11,19 +11,22 @@ struct HostResolverTests {
         let resolver = HostResolver { host in
             asked.add(host)
             if host == "slow.example" { hanging.wait() }
-            return host == "gone.example" ? nil : "192.0.2.1"
+            return host == "gone.example" ? [] : ["192.0.2.1", "2001:db8::1"]
         }
-        let slow = (0..<50).map { _ in LoopActor.spawn { await resolver.literal(of: "slow.example") } }
+        let slow = (0..<50).map { _ in LoopActor.spawn { await resolver.literals(of: "slow.example") } }
         #expect(await becomes { asked["slow.example"] == 1 })
-        for literal in ["127.0.0.1", "::1", "2001:db8::7"] { #expect(await resolver.literal(of: literal) == literal) }
-        for number in 0..<20 { #expect(await resolver.literal(of: "fast\(number).example") == "192.0.2.1") }
-        #expect(await resolver.literal(of: "gone.example") == nil)
+        for literal in ["127.0.0.1", "::1", "2001:db8::7"] {
+            #expect(await resolver.literals(of: literal) == [literal])
+        }
+        let addresses = ["192.0.2.1", "2001:db8::1"]
+        for number in 0..<20 { #expect(await resolver.literals(of: "fast\(number).example") == addresses) }
+        #expect(await resolver.literals(of: "gone.example").isEmpty)
         hanging.signal()
-        for task in slow { #expect(await task.value == "192.0.2.1") }
+        for task in slow { #expect(await task.value == addresses) }
         #expect(asked["slow.example"] == 1 && asked["127.0.0.1"] == 0)
         hanging.signal()
         // Names may move: what was found is not kept.
-        #expect(await resolver.literal(of: "slow.example") == "192.0.2.1")
+        #expect(await resolver.literals(of: "slow.example") == addresses)
         #expect(asked["slow.example"] == 2)
     }
 }
