@@ -9,6 +9,11 @@ enum ExitStatus: Int32 {
     /// What was begun needs another run.
     case unfinished = 3
 
+    /// Of two parts of one command: what failed counts more than what needs another run.
+    func and(_ other: ExitStatus) -> ExitStatus {
+        self == .success || other == .failure ? other : self
+    }
+
     /// Runs the loop on the calling thread until the body is done.
     static func onLoop(_ body: @escaping @LoopActor @Sendable () async -> ExitStatus) -> ExitStatus {
         ExitStatus(rawValue: LoopActor.run { await body().rawValue }) ?? .failure

@@ -36,6 +36,29 @@ struct UserCommandTests {
         #expect(try Self.settings(redis).redis.servers.isCursor(cursor) == isTaken)
     }
 
+    // MARK: Replicas
+
+    @Test(
+        arguments: [
+            (nil, .success), (.replicas(reached: 0, of: 2), .unfinished), (.replicas(reached: 1, of: 2), .success),
+            (.noReplicas, .unfinished), (.unknown(.timeout), .unfinished),
+            (.unknown(.refused(code: "NOPERM")), .success),
+        ] as [(RecordReplication?, ExitStatus)])
+    func `a change that a failover may lose is not done, and the exit status says so`(
+        replication: RecordReplication?, status: ExitStatus
+    ) {
+        #expect(UserCommandLine.note(replication) == status)
+        if let replication { #expect(replication.sentence.contains("run this again") == (status == .unfinished)) }
+    }
+
+    @Test func `a part that failed counts more than one that needs another run`() {
+        #expect(ExitStatus.success.and(.success) == .success)
+        for status in [ExitStatus.failure, .unfinished] {
+            #expect(status.and(.success) == status && ExitStatus.success.and(status) == status)
+        }
+        #expect(ExitStatus.failure.and(.unfinished) == .failure && ExitStatus.unfinished.and(.failure) == .failure)
+    }
+
     // MARK: Ids
 
     private static let mapped = "u_23ccd2f5-6f5e-5d6a-9c3b-0123456789ab"

@@ -16,6 +16,15 @@ package enum RecordReplication: Sendable, Equatable {
     /// Redis does not tell whether it has replicas, or how far they are.
     case unknown(RedisError)
 
+    /// Whether the change has to be made again, since a failover may lose it; where a right is missing, that would not help.
+    package var needsRepetition: Bool {
+        switch self {
+        case .replicas(let reached, _): reached == 0
+        case .noReplicas: true
+        case .unknown(let error): error != .refused(code: "NOPERM")
+        }
+    }
+
     /// For the operator.
     package var sentence: String {
         switch self {

@@ -54,7 +54,8 @@ enum UserHelp {
 
         Behind -- stands an ID that begins with a hyphen: cloakroom user disable -- -h cloakroom.json5
 
-        Exit status: 0 done, 1 failed or no such record, 2 the command line was not understood.
+        Exit status: 0 done, 1 failed or no such record, 2 the command line was not understood, 3 done by disable, delete,
+        revoke, share or unshare, but a failover of Redis may lose it: run it again.
 
         Examples:
           cloakroom user set u_1 --tier pro --subscription-end +30d --storage-limit 50G cloakroom.json5

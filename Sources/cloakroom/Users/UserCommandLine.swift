@@ -70,6 +70,16 @@ struct UserCommandLine {
             + "--subject finds it"
     }
 
+    /// Says on how many of Redis' replicas a change is.
+    ///
+    /// - Parameter replication: `nil` where Redis is one server, for which nothing is said.
+    /// - Returns: ``ExitStatus/unfinished`` where a failover may lose it.
+    static func note(_ replication: RecordReplication?) -> ExitStatus {
+        guard let replication else { return .success }
+        Output.note(replication.sentence)
+        return replication.needsRepetition ? .unfinished : .success
+    }
+
     private static func settings(_ file: String) throws(EarlyExit) -> Settings {
         let settings = try SettingsFile.require(file)
         guard settings.entitlements.enabled else {

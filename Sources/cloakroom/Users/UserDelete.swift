@@ -27,13 +27,13 @@ enum UserDelete: UserCommand {
                 user, hasFailover: line.settings.redis.servers.hasFailover)
             guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
             UserSharing.note(ended, of: user)
-            if let replication { Output.note(replication.sentence) }
+            let replicated = UserCommandLine.note(replication)
             guard isReadable else {
                 return Output.fail(
                     "what is deleted was no record: whatever \(user.text) shared is shared to its end, unless you run "
                         + "cloakroom user unshare \(user.text) --with each who may have it")
             }
-            return .success
+            return replicated
         }
     }
 }

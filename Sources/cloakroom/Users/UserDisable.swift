@@ -19,10 +19,10 @@ enum UserDisable: UserCommand {
             let replication = try await records.applyReplicated(
                 change, to: user, hasFailover: line.settings.redis.servers.hasFailover)
             if isNew { Output.note(UserCommandLine.sentence(ofNew: user)) }
-            if let replication { Output.note(replication.sentence) }
+            let replicated = UserCommandLine.note(replication)
             let told = await UserEvents.tell([.userDisabled(reason: reason)], of: user, records, line.settings)
             let ended = await UserSharing.end(of: user, records, line.settings)
-            return told == .success ? ended : told
+            return told.and(ended).and(replicated)
         }
     }
 }

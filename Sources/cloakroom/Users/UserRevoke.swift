@@ -45,18 +45,15 @@ enum UserRevoke: Command {
                         + "\(Self.firstSignIn(after: stop.time)) are refused")
             if isNew { Output.note(UserCommandLine.sentence(ofNew: user)) }
             if !isCompared { Output.note(Self.sentence(ofTime: now)) }
-            if let replication = stop.replication { Output.note(replication.sentence) }
+            let replicated = UserCommandLine.note(stop.replication)
             if let error = stop.undropped { Output.note(Self.sentence(ofUndropped: error, user, settings.redis)) }
             await noteUndated(user, records, settings)
             let disabled: [Event.Kind] = disables ? [.userDisabled(reason: "revoked")] : []
             let told = await UserEvents.tell(
                 [.userRevoked(before: stop.time)] + disabled, of: user, records, settings)
             let ended = await UserSharing.end(of: user, records, settings)
-            let status = told == .success ? ended : told
-            guard let upstreams else {
-                let printed = try printed(user, before: stop.time, roles)
-                return status == .success ? printed : status
-            }
+            let status = told.and(ended).and(replicated)
+            guard let upstreams else { return try status.and(printed(user, before: stop.time, roles)) }
             let denials = UserDenials(
                 user: user, time: stop.time, records: records, revocation: revocation, upstreams: upstreams,
                 settings: settings, deniesAll: flags.contains("all-sessions"))
@@ -137,7 +134,8 @@ enum UserRevoke: Command {
                           (server.requestDeadlineMilliseconds), and get new credentials: for a lost device
           --subject S     in place of ID: the user whom an issuer's tokens call S
 
-        Exit status: 0 done, 1 failed, and the text says what was done, 2 the command line was not understood.
+        Exit status: 0 done, 1 failed, and the text says what was done, 2 the command line was not understood, 3 done, but a
+        failover of Redis may lose it: run it again.
 
         Examples:
           cloakroom user revoke u_1 --apply cloakroom.json5

@@ -38,8 +38,7 @@ enum UserShare: UserCommand {
                     "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on, of "
                         + (scopes.count == 1
                             ? "the scope \(scopes[0])" : "the scopes \(scopes.joined(separator: ", "))"))
-                if let replication { Output.note(replication.sentence) }
-                return .success
+                return UserCommandLine.note(replication)
             } catch let refusal as ShareRefusal {
                 return Output.fail(sentence(refusal, folder, recipient))
             }
@@ -95,7 +94,7 @@ enum UserUnshare: UserCommand {
         return line.withRecords { records in
             let (ended, replication) = try await records.unshareReplicated(
                 owner, with: recipient, prefix: prefix, hasFailover: line.settings.redis.servers.hasFailover)
-            if let replication { Output.note(replication.sentence) }
+            let replicated = UserCommandLine.note(replication)
             if !ended.isEmpty { Output.note(UserSharing.sentence([recipient])) }
             if let prefix {
                 let left = try await records.shares(with: recipient).shares.folders.filter { $0.owner == owner }
@@ -104,7 +103,7 @@ enum UserUnshare: UserCommand {
             guard !ended.isEmpty else {
                 return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
             }
-            return .success
+            return replicated
         }
     }
 
@@ -195,7 +194,8 @@ enum UserSharing {
     /// Ends all that a user shares and all that is shared with them. Credentials that workers keep are looked for by all that
     /// they open, so those that open too much are found no more.
     ///
-    /// - Returns: a failure, already told, when something could not be ended.
+    /// - Returns: a failure, already told, when something could not be ended; ``ExitStatus/unfinished`` where a failover may
+    ///   undo it.
     @LoopActor
     static func end(of user: UserID, _ records: UserRecords, _ settings: Settings) async -> ExitStatus {
         do {
@@ -203,8 +203,7 @@ enum UserSharing {
                 of: user, hasFailover: settings.redis.servers.hasFailover)
             guard !ended.isEmpty else { return .success }
             note(ended, of: user)
-            if let replication { Output.note(replication.sentence) }
-            return .success
+            return UserCommandLine.note(replication)
         } catch let failure as UserRecords.UnendedSharing {
             note(failure.ended, of: user)
             return Output.fail(sentence(failure, settings.redis))
