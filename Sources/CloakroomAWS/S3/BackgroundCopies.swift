@@ -84,8 +84,10 @@ struct BackgroundCopies {
     var allAbortions: [Task<Void, Never>] { Array(abortions.values) }
 
     private static var tooMany: Renewal.Outcome {
-        .unavailable(retryAfter: retryInterval * 3, code: "TooManyLargeCopies")
+        .unavailable(retryAfter: retryInterval * 3, code: Renewal.tooManyLargeCopies)
     }
 
-    private static var inProgress: Renewal.Outcome { .unavailable(retryAfter: retryInterval, code: "StillCopying") }
+    private static var inProgress: Renewal.Outcome {
+        .unavailable(retryAfter: retryInterval, code: Renewal.stillCopying)
+    }
 }

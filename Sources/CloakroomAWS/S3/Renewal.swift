@@ -32,6 +32,11 @@ package struct Renewal: Sendable, Equatable {
         case unavailable(retryAfter: Duration?, code: String)
     }
 
+    /// Codes of ``Outcome/unavailable(retryAfter:code:)`` that are none of S3's: a copy goes on, or too many do.
+    package static let copyingCodes: Set<String> = [stillCopying, tooManyLargeCopies]
+    static let stillCopying = "StillCopying"
+    static let tooManyLargeCopies = "TooManyLargeCopies"
+
     package let outcome: Outcome
     package let counts: AttemptCounts
     /// Whether it is of a copy that an earlier request began; how that ended is told once.

@@ -26,9 +26,9 @@ package struct RateLimitDecision: Sendable, Equatable {
     /// Whether that is the user's, of all devices.
     package let refusesUser: Bool
     /// The device's.
-    package let requests: Window
+    package private(set) var requests: Window
     package private(set) var quantity: Window?
-    package let userRequests: Window
+    package private(set) var userRequests: Window
     package private(set) var userQuantity: Window?
     /// Until the same may be requested again.
     let wait: Milliseconds
@@ -76,10 +76,14 @@ extension RateLimitDecision {
 }
 
 extension RateLimitDecision {
-    /// What is left where the keys or bytes of a request that was let in are given back.
-    func refundingQuantity(of cost: RateLimitCost) -> RateLimitDecision {
+    /// What is left where a request that was let in is given back, or its keys or bytes are.
+    func refunding(_ refund: RateLimitRefund, of cost: RateLimitCost) -> RateLimitDecision {
         guard isAllowed else { return self }
         var decision = self
+        if refund == .all {
+            decision.requests.remaining += 1
+            decision.userRequests.remaining += 1
+        }
         decision.quantity?.remaining += cost.quantity
         decision.userQuantity?.remaining += cost.quantity
         return decision

@@ -48,7 +48,17 @@ package final class Metrics {
     ///
     /// - Parameter terms: those by which it was decided.
     package func limited(_ cost: RateLimitCost, _ decision: RateLimitDecision, by terms: RateLimitPolicy) {
+        decided(cost, decision)
+        counted(cost, decision, by: terms)
+    }
+
+    /// The first part of ``limited(_:_:by:)``, of what may be given back.
+    func decided(_ cost: RateLimitCost, _ decision: RateLimitDecision) {
         row.add(1, at: layout.limits[decision.refusing ?? cost.name, decision.verdict])
+    }
+
+    /// The second part, of what stays counted: what is given back uses up no window.
+    func counted(_ cost: RateLimitCost, _ decision: RateLimitDecision, by terms: RateLimitPolicy) {
         // Redis counts for all workers, one by one: of a window, one request alone takes the one that makes half of it.
         guard decision.verdict == .allowed, let window = WindowLabel(cost.name, isOfUser: false),
             let userWindow = WindowLabel(cost.name, isOfUser: true)

@@ -13,6 +13,8 @@ final class RenewalBatch {
     var chatDenial: String?
     /// The whole keys of the objects that S3 has copied.
     private(set) var copiedKeys: [String] = []
+    /// All attempts at S3 so far.
+    private var counts = AttemptCounts()
     /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
     private var renewals: [String: Renewal] = [:]
     private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]
@@ -22,8 +24,20 @@ final class RenewalBatch {
         outcomes = Array(repeating: .unavailable(retryAfter: nil, code: "NotSent"), count: count)
     }
 
-    /// Takes note of an object that was copied; of one that several keys lead to, once.
+    /// Whether S3 was called and unavailable for each of the keys. Not while it copies one of them, nor where it throttled or
+    /// no key had its turn in time, which a flood of requests may cause.
+    var isUnserved: Bool {
+        counts.attempts > 0 && counts.throttles == 0
+            && outcomes.allSatisfy { outcome in
+                guard case .unavailable(_, let code) = outcome else { return false }
+                return !Renewal.copyingCodes.contains(code)
+            }
+    }
+
+    /// Takes note of the attempts, and of an object that was copied; of one that several keys lead to, once.
     func note(_ renewal: Renewal, of key: String) {
+        counts.attempts += renewal.counts.attempts
+        counts.throttles += renewal.counts.throttles
         guard case .renewed = renewal.outcome, renewal.counts.attempts > 0 || renewal.isOfEarlierCopy else { return }
         copiedKeys.append(key)
     }

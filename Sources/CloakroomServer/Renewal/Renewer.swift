@@ -61,8 +61,10 @@ package final class Renewer {
     ///   - keys: as the client sent them; the results come in this order, duplicates too.
     ///   - user: whose keys they are to be, where the settings mind.
     ///   - copied: is told the whole keys of the objects that S3 has copied, whatever became of the others.
+    ///   - unserved: called before ``Outcome/tryAgain(after:code:)`` is returned, where S3 was unavailable for each of the
+    ///     keys, and did not throttle: a flood of requests that makes it do so is one all the same.
     package func renew(
-        _ keys: [String], of user: UserID? = nil, copied: ([String]) -> Void = { _ in }
+        _ keys: [String], of user: UserID? = nil, copied: ([String]) -> Void = { _ in }, unserved: () -> Void = {}
     ) async -> Outcome {
         let distinct = DistinctKeys(keys)
         // By the position of each distinct key: where its outcome will be, or why it has none.
@@ -86,7 +88,10 @@ package final class Renewer {
         }
         let (outcomes, batch) = await outcomes(of: sent)
         copied(batch.copiedKeys)
-        if let fault = fault(in: outcomes) { return fault }
+        if let fault = fault(in: outcomes) {
+            if case .tryAgain = fault, batch.isUnserved { unserved() }
+            return fault
+        }
         let end = settings.retention.map { now() + $0 / .seconds(1) }
         return .results(
             distinct.positions.indices.map { index in

@@ -168,8 +168,11 @@ extension CloakroomService {
 
     private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> RouteResponse {
         var copied: [String] = []
-        let outcome = await dependencies.renewer.renew(keys, of: subject.userID) { copied = $0 }
+        var isUnserved = false
+        let outcome = await dependencies.renewer.renew(
+            keys, of: subject.userID, copied: { copied = $0 }, unserved: { isUnserved = true })
         var answer = renewed(outcome, route)
+        answer.isUnserved = isUnserved
         if !copied.isEmpty { answer.event = .assetsRenewed(objectKeys: copied) }
         return answer
     }

@@ -11,8 +11,11 @@ final class LimitPermit {
     private let terms: RateLimitPolicy
     private let limiter: RateLimiter
     private let metrics: Metrics
-    /// `nil` until it was requested.
+    /// `nil` until it was requested; of what was given back, with what is left then.
     private(set) var limited: RouteResponse.Limited?
+    /// Whether it is counted, and may be given back.
+    private var isRefundable = false
+    private var isGivenBack = false
 
     /// - Parameter terms: those of the subject's tier.
     init(
@@ -25,13 +28,14 @@ final class LimitPermit {
         self.metrics = metrics
     }
 
-    /// Counts once, however often it is requested.
+    /// Counts once, however often it is requested; again after ``giveBack()``.
     func isGranted() async -> Bool {
-        if let limited { return limited.decision.isAllowed }
+        if let limited, !isGivenBack { return limited.decision.isAllowed }
         return await withCheckedContinuation { continuation in
             let begin = Monotonic.now
             limiter.count(cost, for: subject, by: terms) { [self] decision in
-                metrics.limited(cost, decision, by: terms)
+                metrics.decided(cost, decision)
+                (isRefundable, isGivenBack) = (decision.isAllowed, false)
                 limited = RouteResponse.Limited(
                     terms: terms, decision: decision, nanoseconds: Monotonic.now &- begin)
                 continuation.resume(returning: decision.isAllowed)
@@ -41,8 +45,18 @@ final class LimitPermit {
 
     /// Counts it no more, where nothing came of what it was for.
     func giveBack() {
-        guard let limited else { return }
-        limiter.refund(of: cost, for: subject, limited.decision, by: terms)
+        guard isRefundable, let given = limited else { return }
+        (isRefundable, isGivenBack) = (false, true)
+        limiter.refund(of: cost, for: subject, given.decision, by: terms)
+        limited = RouteResponse.Limited(
+            terms: terms, decision: given.decision.refunding(.all, of: cost), nanoseconds: given.nanoseconds)
+    }
+
+    /// Has it counted for good, where it is known what came of it.
+    func keep() {
+        guard isRefundable, let limited else { return }
+        isRefundable = false
+        metrics.counted(cost, limited.decision, by: terms)
     }
 
     /// What a response tells of it where it was granted.

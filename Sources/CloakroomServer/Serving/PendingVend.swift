@@ -24,7 +24,7 @@ final class PendingVend {
         vend = Vend(
             for: subject, grant, revokedBefore: entitlement.revokedBefore,
             deadline: ContinuousClock.now + service.dependencies.settings.server.requestDeadline,
-            permit: { await permit.isGranted() })
+            permit: { await permit.isGranted() }, settle: { $0 ? permit.keep() : permit.giveBack() })
         self.permit = permit
         shares = entitlement.shares
         tier = entitlement.tierName
@@ -81,6 +81,7 @@ extension Vend {
     fileprivate var withoutShares: Vend {
         var grant = grant
         grant.shared = .none
-        return Vend(for: subject, grant, revokedBefore: revokedBefore, deadline: deadline, permit: permit)
+        return Vend(
+            for: subject, grant, revokedBefore: revokedBefore, deadline: deadline, permit: permit, settle: settle)
     }
 }

@@ -57,8 +57,8 @@ final class RequestPipeline {
     private var waits = RequestWaits()
     /// `nil` for a request that is not traced.
     private let trace: RequestTrace?
-    /// What is given back where the request ends in an error; `nil` where all of it stays counted.
-    private var refundable: RateLimitCost?
+    /// Whether the keys or bytes are given back where the request ends in an error.
+    private var refundsQuantity = false
     private let service: CloakroomService
     private let respond: CloakroomService.Responder
 
@@ -96,10 +96,10 @@ final class RequestPipeline {
     /// May the subject do it, and once more? Then the work; the response tells what is left.
     private func count(_ plan: RequestPlan, for subject: Subject) {
         let begin = Monotonic.now
-        if plan.refundsQuantity { refundable = plan.cost }
+        refundsQuantity = plan.refundsQuantity
         service.admissions.admit(plan.cost, subject) { [self] admission in
             waits.redis += waited(for: .redis, since: begin)
-            let counted = Counted(subject: subject, admission: admission)
+            let counted = Counted(cost: plan.cost, subject: subject, admission: admission)
             let decision = admission.decision
             service.dependencies.metrics.limited(plan.cost, decision, by: admission.terms)
             switch (decision.verdict, admission.entitlement) {
@@ -119,6 +119,7 @@ final class RequestPipeline {
 
     /// What every response to a counted request tells of.
     private struct Counted {
+        let cost: RateLimitCost
         let subject: Subject
         let admission: Admission
     }
@@ -178,18 +179,19 @@ final class RequestPipeline {
         let admission = counted.admission
         let limited = answer.limited
         if let limited { waits.counted(limited.nanoseconds) }
-        let decision = answer.fault == nil ? admission.decision : refunded(counted)
+        let decision = answer.fault == nil ? admission.decision : refunded(counted, isUnserved: answer.isUnserved)
         answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? decision)
         answer.user = counted.subject.userID.text
         finish(answer)
     }
 
     /// Nothing waits for the refund: what the device requests next is counted after it.
-    @inline(never) private func refunded(_ counted: Counted) -> RateLimitDecision {
+    @inline(never) private func refunded(_ counted: Counted, isUnserved: Bool) -> RateLimitDecision {
         let (decision, terms) = (counted.admission.decision, counted.admission.terms)
-        guard let refundable else { return decision }
-        service.dependencies.limiter.refund(.quantity, of: refundable, for: counted.subject, decision, by: terms)
-        return decision.refundingQuantity(of: refundable)
+        guard isUnserved || refundsQuantity else { return decision }
+        let refund: RateLimitRefund = isUnserved ? .all : .quantity
+        service.dependencies.limiter.refund(refund, of: counted.cost, for: counted.subject, decision, by: terms)
+        return decision.refunding(refund, of: counted.cost)
     }
 
     private func finish(_ answer: consuming RouteResponse) {

@@ -13,6 +13,8 @@ struct RouteResponse {
     var limited: Limited?
     /// What an error says; `nil` for what is none.
     private(set) var fault: Fault?
+    /// Whether all that was counted for it is given back: an upstream was unavailable, and nothing was done.
+    var isUnserved = false
     /// What happened with it, for those who want to know.
     var event: Event.Kind?
 

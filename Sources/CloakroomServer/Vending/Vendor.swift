@@ -148,7 +148,7 @@ package final class Vendor {
                 deadline: vend.deadline)
             return vended(assumed, client, vend, issued, windowStart: windowStart)
         } catch {
-            return failed(error, client)
+            return failed(error, client, vend)
         }
     }
 
@@ -160,6 +160,7 @@ package final class Vendor {
     @inline(never) private func vended(
         _ assumed: AssumedRole, _ client: RoleClient, _ vend: Vend, _ issued: Date, windowStart: Date
     ) -> CredentialCache.Result {
+        vend.settle(true)
         metrics.called(client.role, RoleCallLabel(nil))
         let grant = vend.grant
         return .success(
@@ -169,7 +170,14 @@ package final class Vendor {
                 scope: grant.scope.name, scopeDigest: grant.scope.digest, jitter: jitter()))
     }
 
-    @inline(never) private func failed(_ error: STSError, _ client: RoleClient) -> CredentialCache.Result {
+    /// An outage of STS takes none of what a user may vend; requests without a result count in `vendAll` all the same.
+    @inline(never) private func failed(
+        _ error: STSError, _ client: RoleClient, _ vend: Vend
+    ) -> CredentialCache.Result {
+        switch error {
+        case .unavailable, .cancelled: vend.settle(false)
+        case .refused, .unusable: vend.settle(true)
+        }
         metrics.called(client.role, RoleCallLabel(error))
         return .failure(error)
     }
@@ -185,21 +193,25 @@ package final class Vend: Sendable {
     let revokedBefore: Date?
     let deadline: ContinuousClock.Instant
     let permit: @LoopActor @Sendable () async -> Bool
+    let settle: @LoopActor @Sendable (Bool) -> Void
 
     /// - Parameters:
     ///   - revokedBefore: credentials issued earlier are not handed out again.
     ///   - deadline: that of the request, for all that follows: none waits twice as long as it may, and a revocation counts
     ///     on that.
     ///   - permit: whether STS may be called; evaluated just before, and by none that waits for the call of another.
+    ///   - settle: is told, once a call that was permitted has ended, whether it counts.
     package init(
         for subject: Subject, _ grant: Grant, revokedBefore: Date?, deadline: ContinuousClock.Instant,
-        permit: @escaping @LoopActor @Sendable () async -> Bool
+        permit: @escaping @LoopActor @Sendable () async -> Bool,
+        settle: @escaping @LoopActor @Sendable (Bool) -> Void
     ) {
         self.subject = subject
         self.grant = grant
         self.revokedBefore = revokedBefore
         self.deadline = deadline
         self.permit = permit
+        self.settle = settle
     }
 }
 

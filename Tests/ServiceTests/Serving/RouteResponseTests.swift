@@ -303,17 +303,17 @@ struct RouteResponseTests {
     }
 
     @Test(arguments: [
-        (503, "ServiceUnavailable", "503", "\nRetry-After: 1", "Temporarily unavailable", "unavailable"),
-        (403, "AccessDenied", "500", "", "Internal error", "internal_error"),
-        (400, "PackedPolicyTooLarge", "500", "", "Internal error", "internal_error"),
+        (503, "ServiceUnavailable", "503", "\nRetry-After: 1", 2, "Temporarily unavailable", "unavailable"),
+        (403, "AccessDenied", "500", "", 1, "Internal error", "internal_error"),
+        (400, "PackedPolicyTooLarge", "500", "", 1, "Internal error", "internal_error"),
     ])
     @LoopActor func `tells of STS's troubles no more than whether to come back`(
-        upstream: Int, code: String, status: String, fields: String, sentence: String, word: String
+        upstream: Int, code: String, status: String, fields: String, left: Int, sentence: String, word: String
     ) async throws {
         let service = try TestService { _ in .error(upstream, code) }
         #expect(
             await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token())
-                == "\(status)\n\(Self.json)\(fields)\n\(Self.limit("vend", left: 1))\n\n"
+                == "\(status)\n\(Self.json)\(fields)\n\(Self.limit("vend", left: left))\n\n"
                 + "{\"error\":\"\(sentence)\",\"code\":\"\(word)\"}")
         #expect(service.auditLines.isEmpty)
         #expect(try await service.logLines().contains("\"reason\":\"\(code)\""))

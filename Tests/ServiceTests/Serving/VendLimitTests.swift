@@ -92,6 +92,34 @@ struct VendLimitTests {
         #expect(service.transport.requests.count == 2)
     }
 
+    @Test @LoopActor func `an outage of STS uses up none of what a device may vend`() async throws {
+        let isDown = Mutex(true)
+        let service = try TestService(Self.open) { request in
+            isDown.withLock { $0 } ? .error(503, "ServiceUnavailable") : .assumed(for: request)
+        }
+        func ask() async throws -> String {
+            await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token())
+        }
+        for number in 1...61 {
+            let answer = try await ask()
+            #expect(answer.hasPrefix("503\n") && answer.contains("\"vend\";r=60;"), "request \(number): \(answer)")
+        }
+        isDown.withLock { $0 = false }
+        let answer = try await ask()
+        #expect(answer.hasPrefix("200\n") && answer.contains("\"vend\";r=59;"), "\(answer)")
+    }
+
+    @Test @LoopActor func `during an outage of STS all requests for credentials are limited nevertheless`() async throws
+    {
+        let service = try TestService { _ in .error(503, "ServiceUnavailable") }
+        func ask() async throws -> String {
+            await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token())
+        }
+        for _ in 0..<20 { #expect(try await ask().hasPrefix("503\n")) }
+        #expect(try await ask().hasPrefix("429\n"))
+        #expect(try await service.logLines().contains(#""reason":"open_refused: vendAll""#))
+    }
+
     @Test func `check tells which lifetimes have SDKs ask with every call`() throws {
         func named(_ vending: String, _ more: String = "") throws -> [String] {
             SettingsReview(try settings(smallest(more, vending: vending))).warnings.map(\.text)
