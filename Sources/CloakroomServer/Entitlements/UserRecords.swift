@@ -36,6 +36,11 @@ package final class UserRecords {
         UserRecords(redis: redis, keyPrefix: keyPrefix, sender: sender, now: now)
     }
 
+    /// The same records, by another way to the same Redis.
+    package func over(_ redis: any RedisClient) -> UserRecords {
+        UserRecords(redis: redis, keyPrefix: keyPrefix, sender: sender, now: now)
+    }
+
     /// The braces keep all keys of a user in one slot of a cluster.
     package nonisolated static func key(of user: UserID, prefix: String) -> String { "\(prefix)user:{\(user.text)}" }
 

@@ -78,7 +78,7 @@ extension CloakroomService {
 
     /// `POST /api/v1/auth/apple/notifications`: a user who withdrew consent, or deleted the account, gets nothing more.
     ///
-    /// Apple sends again what got no 200, so nothing is lost while Redis is unreachable.
+    /// Apple sends again what got no 200, so nothing is lost while Redis is unreachable, nor with a master that fails.
     func appleNotification(_ request: Request) -> RequestStep {
         guard dependencies.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
         guard let asked = AppleNotificationRequest(parsing: request.body) else {
@@ -109,20 +109,12 @@ extension CloakroomService {
     }
 
     private func disabled(_ subject: Subject, because event: AppleNotification.Event) async -> RouteResponse {
-        do throws(UserRecordError) {
-            try await dependencies.users.disable(subject.userID, reason: event.rawValue)
+        do throws(AccessRemoval.Failure) {
+            try await dependencies.accessRemoval.run(for: subject.userID, reason: event.rawValue)
         } catch {
-            return .unavailable(reason: "redis")
+            return .unavailable(reason: error.rawValue)
         }
         // Credentials that are kept need not be forgotten: they are looked for by all that they open.
-        do throws(UserRecords.UnendedSharing) { _ = try await dependencies.users.endSharing(of: subject.userID) } catch
-        {
-            let users = error.users.map(\.text).joined(separator: " ")
-            dependencies.log.error(
-                "what a user shares is not ended", ["user": .text(subject.userID.text), "with": .text(users)])
-            // Apple tells it again; records none of which can be read are for the operator.
-            if case .redis = error.error { return .unavailable(reason: "redis") }
-        }
         dependencies.log.info(
             "user disabled", ["user": .text(subject.userID.text), "reason": .text(event.rawValue)])
         var answer = RouteResponse.handled(subject)

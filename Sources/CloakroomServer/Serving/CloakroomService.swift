@@ -18,7 +18,7 @@ package final class CloakroomService {
         package var authenticator: Authenticator
         /// `nil`: sign-in is off; tokens come from elsewhere.
         package var sessions: SessionTokens?
-        package var users: UserRecords
+        package var accessRemoval: AccessRemoval
         package var limiter: RateLimiter
         package var vendor: Vendor
         package var renewer: Renewer
@@ -39,7 +39,7 @@ package final class CloakroomService {
         package var now: @Sendable () -> Date
 
         package init(
-            settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
+            settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, accessRemoval: AccessRemoval,
             limiter: RateLimiter, vendor: Vendor, renewer: Renewer, releaser: Releaser? = nil, uploader: Uploader,
             audit: AuditLog, events: EventRecorder? = nil,
             tracer: Tracer? = nil, log: Log,
@@ -49,7 +49,7 @@ package final class CloakroomService {
             self.settings = settings
             self.authenticator = authenticator
             self.sessions = sessions
-            self.users = users
+            self.accessRemoval = accessRemoval
             self.limiter = limiter
             self.vendor = vendor
             self.renewer = renewer

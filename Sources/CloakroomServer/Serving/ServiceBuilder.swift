@@ -103,7 +103,9 @@ package struct ServiceBuilder {
             .init(
                 settings: settings,
                 authenticator: identity.authenticator, sessions: identity.sessions,
-                users: UserRecords(redis: redis, keyPrefix: keyPrefix, now: runtime.wallClock),
+                accessRemoval: AccessRemoval(
+                    UserRecords(redis: redis, keyPrefix: keyPrefix, now: runtime.wallClock),
+                    connect: Self.separateRedis(settings, dependencies), timeout: deadline / 4, log: log),
                 limiter: limiter,
                 vendor: vendor,
                 renewer: Renewer(
@@ -120,6 +122,16 @@ package struct ServiceBuilder {
                     process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
                 events: events, tracer: tracer, log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
                 readiness: readiness, status: status, now: runtime.wallClock))
+    }
+
+    /// - Returns: `nil` for a single server.
+    private static func separateRedis(
+        _ settings: Settings, _ dependencies: ServiceDependencies
+    ) -> AccessRemoval.Connect? {
+        guard settings.redis.servers.hasFailover else { return nil }
+        if let separateRedis = dependencies.separateRedis { return separateRedis }
+        // Longer than a `WAIT` takes.
+        return { try settings.redis.clientForPeople(atLeast: .seconds(2)) }
     }
 
     private static func localChecks(

@@ -19,6 +19,8 @@ package struct ServiceDependencies {
     /// To the collector of spans; `nil` where there is none.
     package var collector: (any Transport)?
     package var redis: any RedisClient
+    /// For what would hold up all else on the way of ``redis``; `nil` for that of the settings.
+    package var separateRedis: AccessRemoval.Connect?
     package var runtime: RuntimeDependencies = .onLoop
     package var log: Log
     package var metrics: Metrics

@@ -17,12 +17,12 @@ struct SessionTests {
 
     @LoopActor private func service(
         _ keys: String = "requireNonce: false, keyFile: 'id.json'", session: String = "maximumAgeSeconds: 7200",
-        limits: String = "",
+        limits: String = "", redis: String = "{}", separateRedis: FakeRedis? = nil,
         transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
     ) throws -> TestService {
         let text = """
             {
-              region: "eu-central-1", bucket: "photos",
+              region: "eu-central-1", bucket: "photos", redis: \(redis),
               tokens: {issuers: [{preset: "apple", issuer: "\(TestIssuer.name)", clientIDs: ["app"], \(keys)}]},
               session: {
                 issuer: "https://photos.example", \(session),
@@ -39,7 +39,7 @@ struct SessionTests {
                     "/etc/cloakroom/id.json": TestIssuer.keySet([issuer]),
                     "/etc/cloakroom/session.pem": TestIssuer.pem[1],
                 ]
-            ), transport: script)
+            ), separateRedis: separateRedis, transport: script)
     }
 
     private func post(
@@ -217,6 +217,23 @@ struct SessionTests {
             #expect(await notification(service, Self.event(type)).hasPrefix("503\n"), "\(type)")
         }
         #expect(await notification(service, Self.event("email-enabled"), without: ["exp"]).hasPrefix("200\n"))
+    }
+
+    @Test(arguments: [(0, "503"), (1, "200")]) @LoopActor
+    func `takes a notification once a replica has the change, where one may take the master's place`(
+        reached: Int, status: String
+    ) async throws {
+        let redis = FakeRedis([
+            .redisText("connected_slaves:1\r\n"), ":1\r\n:\(reached)\r\n",
+            .redisArray(["1", "consent-revoked", "1800000000"]), .redisArray([nil]), .redisArray([nil, nil]),
+            .redisArray([nil, nil]),
+        ])
+        let service = try service(
+            limits: "notification: {requests: 5, whenRedisIsAway: 'open'}",
+            redis: "{sentinels: ['sentinel.example:26379'], master: 'main'}", separateRedis: redis)
+        let answer = await notification(service, Self.event("consent-revoked"))
+        #expect(answer.hasPrefix("\(status)\n"), "\(answer)")
+        #expect(try await service.logLines().contains(#""reason":"replicas""#) == (reached == 0))
     }
 
     @Test @LoopActor func `tells Apple once when to come back, and by which limit it is refused`() async throws {

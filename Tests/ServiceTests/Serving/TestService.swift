@@ -31,11 +31,13 @@ final class TestService {
     ///   - more: added to the smallest settings.
     ///   - file: settings instead of those, with the files they name.
     ///   - audit: a file; `nil` for one of the test's own.
+    ///   - separateRedis: in place of connections to the settings' servers.
     ///   - probes: of readiness; `nil` for those of the service.
     ///   - collector: of spans.
     init(
         _ more: String = TestService.open, vending: String = "", file: (text: String, files: [String: String])? = nil,
         audit: String? = nil, redis: any RedisClient = UnreachableRedis(),
+        separateRedis: (any RedisClient)? = nil,
         probes: [(name: String, probe: Readiness.Probe)]? = nil, collector: ScriptedTransport? = nil,
         transport script: @escaping ScriptedTransport.Script = { .assumed(for: $0) }
     ) throws {
@@ -58,6 +60,7 @@ final class TestService {
             spawn: { body in LoopActor.spawn { await body() } })
         dependencies.randomBytes = { count in (0..<UInt8(count)).map { $0 } }
         dependencies.collector = collector
+        if let separateRedis { dependencies.separateRedis = { separateRedis } }
         dependencies.drawAuditID = { "00000000000000c1" }
         let builder = try ServiceBuilder(
             settings, dependencies, readiness: probes.map { Readiness(localChecks: [], probes: $0) })

@@ -1,27 +1,26 @@
-import CloakroomLoop
-import CloakroomRedis
-import CloakroomServer
+package import CloakroomLoop
+package import CloakroomRedis
 
 /// Sends calls that change records, with a `WAIT` for a second at most behind each, or behind all.
 ///
 /// A call and its `WAIT` are one request on one connection, so that the replicas are those of the server that took the call.
 @LoopActor
-final class ReplicatedWrites {
+package final class ReplicatedWrites {
     private let redis: any RedisClient
     private let hasFailover: Bool
     /// Of the call that is on the fewest replicas; `nil` for a single server without any, and before the first call.
-    private(set) var replication: RecordReplication?
+    package private(set) var replication: RecordReplication?
     /// Of calls that were sent without a `WAIT`.
     private var keys: Set<String> = []
 
     /// - Parameter hasFailover: whether a replica may take the master's place: Sentinel or a cluster.
-    init(_ redis: any RedisClient, hasFailover: Bool) {
+    package init(_ redis: any RedisClient, hasFailover: Bool) {
         self.redis = redis
         self.hasFailover = hasFailover
     }
 
     /// - Throws: when the call was not run, or that is not known.
-    func send(_ call: RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply {
+    package func send(_ call: RedisScript.Call, _ key: String) async throws(RedisError) -> RedisReply {
         let count: Int
         do throws(RedisError) { count = try await replicaCount(key) } catch {
             let reply = try await redis.run(call)
@@ -95,7 +94,7 @@ final class ReplicatedWrites {
 
 extension RecordReplication {
     /// Of several calls the operator is told of the one that lacks most.
-    static func leastReplicated(_ first: Self?, _ second: Self?) -> Self? {
+    package static func leastReplicated(_ first: Self?, _ second: Self?) -> Self? {
         guard let first, let second else { return first ?? second }
         return first.lacking >= second.lacking ? first : second
     }

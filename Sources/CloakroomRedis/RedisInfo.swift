@@ -1,8 +1,8 @@
 /// The response to INFO: a line `name:value` each, with headings and empty lines between (redis.io, INFO).
-struct RedisInfo: Sendable, Equatable {
+package struct RedisInfo: Sendable, Equatable {
     private let values: [String: String]
 
-    init(_ text: String) {
+    package init(_ text: String) {
         var values: [String: String] = [:]
         for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
             guard let colon = line.firstIndex(of: ":") else { continue }
@@ -11,7 +11,7 @@ struct RedisInfo: Sendable, Equatable {
         self.values = values
     }
 
-    subscript(name: String) -> String? { values[name] }
+    package subscript(name: String) -> String? { values[name] }
 
-    func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
+    package func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
 }

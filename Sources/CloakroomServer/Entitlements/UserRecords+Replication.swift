@@ -1,12 +1,5 @@
-import CloakroomLoop
+package import CloakroomLoop
 package import CloakroomRedis
-package import CloakroomServer
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// On how many of Redis' replicas a change of a record is.
 package enum RecordReplication: Sendable, Equatable {
@@ -67,7 +60,7 @@ extension UserRecords {
     /// How long a change is repeated whose outcome is not known.
     package static let changeTimeout: Duration = .seconds(10)
     /// Until a client has followed a failover that had begun when the change was made.
-    private static let failoverDelay: Duration = .milliseconds(500)
+    package static let failoverDelay: Duration = .milliseconds(500)
 
     /// Changes a record, and waits for a second at most until Redis' replicas have that (`WAIT`).
     ///
@@ -151,60 +144,8 @@ extension UserRecords {
         return (ended, replication)
     }
 
-    /// Deletes a record as ``delete(_:)`` does, and waits as ``applyReplicated(_:to:hasFailover:timeout:)`` does.
-    ///
-    /// - Returns: whether there was anything to delete, and what is no longer shared.
-    package func deleteReplicated(
-        _ user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
-    ) async throws -> (isDeleted: Bool, ended: [Share], replication: RecordReplication?) {
-        guard await isHash(user) else {
-            let (isDeleted, ended) = try await delete(user)
-            return (isDeleted, ended, nil)
-        }
-        var ended: [Share] = []
-        for _ in 0..<5 {
-            // With the last of what was shared the record itself may go.
-            let sharing = try await endSharingReplicated(of: user, hasFailover: hasFailover, timeout: timeout)
-            ended += sharing.ended
-            var isDeleted: Bool? = false
-            let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
-                let deleted = try await sending(by: writes.send).deleteUnshared(user)
-                isDeleted = deleted.map { $0 || isDeleted == true }
-            } isMade: { () throws(UserRecordError) in
-                if isDeleted == nil { return true }
-                return try await record(of: user) == nil
-            }
-            if let isDeleted {
-                return (isDeleted || !ended.isEmpty, ended, .leastReplicated(sharing.replication, replication))
-            }
-        }
-        throw UnendedSharing(users: [user], error: .redis(.interrupted))
-    }
-
-    /// Lets a user read a folder of another's, as ``share(_:with:_:now:)`` does, and waits as
-    /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
-    ///
-    /// - Returns: the scopes with which the recipient reads it.
-    package func shareReplicated(
-        _ folder: SharedFolder, with recipient: UserID, _ settings: Settings, now: Date
-    ) async throws -> (scopes: [String], replication: RecordReplication?) {
-        let hasFailover = settings.redis.servers.hasFailover
-        for _ in 0..<3 {
-            let writes = ReplicatedWrites(redis, hasFailover: hasFailover)
-            let scopes = try await sending(by: writes.send).share(folder, with: recipient, settings, now: now)
-            if hasFailover { try? await LoopActor.sleep(for: Self.failoverDelay) }
-            // A cluster has the two records on two servers, each of which may have been replaced.
-            if try await shares(with: recipient).shares.folders.contains(folder),
-                try await recipients(of: folder.owner).contains(where: { $0.user == recipient })
-            {
-                return (scopes, writes.replication)
-            }
-        }
-        throw RecordChangeError.lost
-    }
-
     /// Makes a change until it is seen to be made, or the time is up.
-    private func replicated(
+    package func replicated(
         _ hasFailover: Bool, _ timeout: Duration,
         _ change: @LoopActor (ReplicatedWrites) async throws(UserRecordError) -> Void,
         isMade: @LoopActor () async throws(UserRecordError) -> Bool
