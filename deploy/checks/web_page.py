@@ -88,6 +88,25 @@ const [done] = arguments;
     error = await fails((async () => (await client.s3("GET", "key")).blob?.())());
     expect(error.code === "network", `an object that breaks off: ${error}`);
 
+    // Refused are all tokens, or all but the second one.
+    for (const [tokens, status, requests] of [[["first", "first"], 401, 2], [["first", "second"], undefined, 2]]) {
+        const refused = [], sent = [];
+        window.fetch = async (url, { headers }) => {
+            sent.push(headers.Authorization);
+            // A client without an end fails here, too.
+            if (sent.length > 9 || headers.Authorization === "Bearer second") return json({ results: [] });
+            return json({ error: "This token has ended", code: "unauthorized" }, { status: 401 });
+        };
+        const given = new Cloakroom({ api: "", token: async (former) => {
+            refused.push(former);
+            return tokens[former === undefined ? 0 : 1];
+        } });
+        error = await fails(given.renew(["a"]));
+        expect(error.status === status && sent.length === requests && String(refused) === ",first"
+               && (!status || error.code === "unauthorized" && error.message === "This token has ended" && !error.retryable),
+               `tokens ${tokens}: ${error}, status ${error.status}, ${sent.length} requests, refused: ${refused}`);
+    }
+
     for (const [options, changes, address] of [
         [{}, {}, "https://photos.s3.eu-central-1.amazonaws.com/key"],
         [{}, { bucket: "my.photos" }, "https://s3.eu-central-1.amazonaws.com/my.photos/key"],
@@ -464,7 +483,7 @@ def made_up_responses(page):
     wrong = page.open().send(_MODULE)
     page.close()
     assert not wrong, wrong
-    yield "responses that break off, S3's passing errors, limits and addresses of buckets are as the module says"
+    yield "responses that break off, refused tokens, S3's passing errors, limits and addresses of buckets are as the module says"
 
 
 def everyday(page):

@@ -187,10 +187,10 @@ export class Cloakroom {
     if (!Number.isNaN(ahead)) this.#skew = Math.abs(ahead) > 60_000 ? ahead : 0;
   }
 
-  /** A request to the worker; after 401 with another token. Gives the response's body.
+  /** A request to the worker; after 401 once more, with another token. Gives the response's body.
    *  @param {string} method @param {string} path @param {object} [body] @param {AbortSignal} [signal] */
   async request(method, path, body, signal) {
-    for (let token = await this.token(); ; token = await this.token(token)) {
+    for (let refused, token = await this.token(); ; token = await this.token(refused = token)) {
       const headers = { Authorization: `Bearer ${token}`, ...body && { "Content-Type": "application/json" } };
       const { response, received } = await send(this.api + path, { method, headers, body: body && JSON.stringify(body) }, signal);
       this.#setClock(response.headers.get("Date"));
@@ -200,7 +200,7 @@ export class Cloakroom {
         return {};
       });
       if (response.ok) return said;
-      if (response.status === 401) continue;
+      if (response.status === 401 && refused === undefined) continue;
       const retryAfter = Number(response.headers.get("Retry-After")) || undefined;
       throw new CloakroomError(response.status, said.code ?? "unknown", said.error ?? `Status ${response.status}`,
         { retryAfter, reason: said.reason });
@@ -286,7 +286,7 @@ export class Cloakroom {
   }
 
   /** @param {Photo} photo @param {AbortSignal} [signal] */
-  async preview(photo, signal) { return this.s3("GET", photo.objectKey, { signal }); }
+  preview(photo, signal) { return this.s3("GET", photo.objectKey, { signal }); }
 
   /** Takes a photo out of the gallery; the asset itself ends by the bucket's rule.
    *  @param {Photo} photo */

@@ -114,7 +114,6 @@ class Queue {
     this.#keep(upload);
   }
 
-  /** Also one that has failed. */
   resume(upload) {
     if (!upload.is("paused", "failed", "unlisted")) return;
     upload.kept.paused = false;
@@ -292,7 +291,6 @@ async function take(text) {
 }
 
 let asked;
-/** A new token, when the last one has ended. */
 function askAgain() {
   if (!asked) askForToken("Your token has ended", "Uploads wait for a new one, then go on.");
   return (asked ??= Promise.withResolvers()).promise;
