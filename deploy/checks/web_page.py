@@ -320,6 +320,17 @@ window.fetch = async (url, options) => {
 };
 """
 
+# A disk that is full, until `isFull` is false.
+_FULL = """
+const real = IDBObjectStore.prototype.put;
+window.isFull = true;
+IDBObjectStore.prototype.put = function (...parts) {
+    const request = real.apply(this, parts);
+    if (window.isFull) this.transaction.abort();
+    return request;
+};
+"""
+
 # Puts into the browser's storage, or removes from it, what a page has not in its list: a file of another user or of a closed tab.
 _STORE = """
 const [work, user, size, done] = arguments;
@@ -729,6 +740,33 @@ def forgotten_file(page):
     page.close()
 
 
+def full_disk(page):
+    def warns():
+        return page.run("const event = new Event('beforeunload', {cancelable: true}); return !dispatchEvent(event)")
+
+    page.open(_FULL).sign_in("u_large")
+    large, digest = _large(page, "full.mp4")
+    page.network(upload=3_000_000)
+    page.choose(large)
+    page.becomes(lambda: page.run("return performance.getEntriesByType('resource').some((each) => each.name.includes('partNumber='))"))
+    # What is kept after each part is tried by then.
+    time.sleep(0.5)
+    assert warns()
+    yield "where nothing can be kept, the browser warns before it closes the page"
+    page.run("window.isFull = false")
+    page.becomes(lambda: not warns())
+    assert "full.mp4" in page.send(_STORED)
+    page.run("window.isFull = true")
+    page.becomes(warns)
+    page.network()
+    page.uploaded(1, 30)
+    page.becomes(lambda: page.tiles()[:1] == ["full.mp4"])
+    assert page.stored() == digest
+    page.becomes(lambda: page.send(_STORED) == '[0,0,"",[],[]]')
+    yield "it does not once there is room, does again when that ends, and the upload goes on all the while"
+    page.close()
+
+
 def two_tabs(page):
     page.open().sign_in("u_large")
     large, digest = _large(page, "night.mp4")
@@ -951,7 +989,7 @@ def console(page):
     yield "the console has nothing but Chromium's lines for failures that were provoked"
 
 
-_SCENARIOS = [vectors, made_up_responses, everyday, network_lost, reload, changed_files, forgotten_file, two_tabs, limits, ended_token,
+_SCENARIOS = [vectors, made_up_responses, everyday, network_lost, reload, changed_files, forgotten_file, full_disk, two_tabs, limits, ended_token,
               signed_out, stale_credentials, ended_urls, refused_entry, skewed_clock, apart, console]
 
 

@@ -330,7 +330,6 @@ function readName(name) {
 
 /** At once, as many connections as browsers open to one server. */
 const TRANSFERS = 6;
-/** A larger file is sent in parts. */
 export const LARGEST_WHOLE = 16 * 1024 * 1024;
 /** Milliseconds without a byte after which a transfer counts as broken. */
 const STALLED = 60_000;

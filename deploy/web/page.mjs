@@ -35,12 +35,13 @@ class Upload {
   state = "waiting";
   note = "";
   bytes = 0;
-  /** How often it was held in a row. */
   holds = 0;
+  /** Its lock is this tab's, or will be. */
+  isOwned = false;
   isKept = false;
-  /** Whether it is in the gallery, and all is done. */
+  /** It is in the gallery, and all is done. */
   isShown = false;
-  /** Whether another attempt would fail as well. */
+  /** Another attempt would fail as well. */
   isRefused = false;
   abort = new AbortController();
   /** Lets another tab have it. */
@@ -55,7 +56,6 @@ class Upload {
   get isGoing() { return this.is("waiting", "sending", "held"); }
 }
 
-/** The uploads of one user. */
 class Queue {
   list = [];
   #running = 0;
@@ -68,15 +68,14 @@ class Queue {
 
   /** What an earlier visit left. */
   async restore() {
-    const all = await storage((uploads) => uploads.getAll(this.mine)).catch(() => []);
-    all.forEach((each) => this.adopt(each));
+    (await storage((uploads) => uploads.getAll(this.mine)).catch(() => [])).forEach((each) => this.adopt(each));
   }
 
   /** What another tab has, once that is closed. */
   adopt(kept) {
     if (this.list.some((each) => `${each.kept.id}` === `${kept.id}`)) return;
     const upload = new Upload(kept);
-    upload.isKept = true;
+    upload.isKept = upload.isOwned = true;
     this.list.push(upload);
     this.change(upload, "elsewhere");
     this.#own(upload, async () => {
@@ -117,7 +116,7 @@ class Queue {
   resume(upload) {
     if (!upload.is("paused", "failed", "unlisted")) return;
     upload.kept.paused = false;
-    if (upload.isKept) this.#keep(upload);
+    if (upload.isOwned) this.#keep(upload);
     this.change(upload, upload.kept.isSent ? "sent" : "waiting");
   }
 
@@ -143,7 +142,7 @@ class Queue {
   }
 
   async forget(upload) {
-    if (upload.isKept) await wipe(upload.kept.id);
+    if (upload.isOwned) await wipe(upload.kept.id);
     upload.release();
   }
 
@@ -167,16 +166,17 @@ class Queue {
   }
 
   async #keep(upload) {
-    const { kept, file } = upload, { id, size } = kept, put = () => storage((uploads) => uploads.put(kept, id));
+    const { kept, file } = upload, { id, size } = kept;
+    const put = async () => { upload.isKept = await storage((uploads) => uploads.put(kept, id)).then(() => true, () => false); };
     const isOver = () => upload.isRefused || upload.isShown || !this.list.includes(upload);
     if (isOver()) return;
-    if (upload.isKept) return put().catch(() => {});
-    upload.isKept = true;
+    if (upload.isOwned) return put();
+    upload.isOwned = true;
     await this.#own(upload, async () => {
       if (isOver()) return;
-      await put().catch(() => { upload.isKept = false; });
+      await put();
       tabs.postMessage({ user: this.user, kept });
-      if (!file || kept.isSent || isOver()) return;
+      if (!upload.isKept || !file || kept.isSent || isOver()) return;
       await storage((_, files) => {
         const ids = files.getAllKeys();
         ids.onsuccess = () => ids.result.reduce((sum, [, , each]) => sum + each, size) > ROOM || files.put(file, id);
@@ -219,7 +219,7 @@ class Queue {
       });
       upload.bytes = kept.size;
       kept.isSent = true;
-      if (upload.isKept) this.#keep(upload);
+      if (upload.isOwned) this.#keep(upload);
       this.change(upload, "sent");
     } catch (error) {
       if (signal.aborted) return;
@@ -248,7 +248,7 @@ const later = (why, until) => `${why}; next attempt at ${clock(until)}`;
 /** Until the sign-out; `said` says why it waits. */
 const hooks = (said) => ({ signal: queue.end.signal, held: (why, until) => { said.textContent = later(why, until); } });
 const day = (date) => new Date(date).toLocaleDateString("en", { dateStyle: "medium" });
-const why = (error) => error?.retryAfter ? `${error.message}; again at ${clock(Date.now() + error.retryAfter * 1000)}` : String(error?.message ?? error);
+const why = (error) => error.retryAfter ? `${error.message}; again at ${clock(Date.now() + error.retryAfter * 1000)}` : error.message;
 
 let settings = {};
 let token = "", user = "";
@@ -502,7 +502,6 @@ async function addToGallery(upload) {
     if (client !== mine) return;
     addTile(photo, true, preview);
     tabs.postMessage({ photo, user });
-    // There it is seen; the list is for what is not done.
     upload.isShown = true;
     changed(upload);
     await queue.forget(upload);
