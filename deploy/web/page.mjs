@@ -90,8 +90,8 @@ class Queue {
   add(files) {
     for (const file of files) {
       const { name, size, lastModified: modified } = file;
-      let upload = this.list.find((each) => each.is("missing")
-        && each.kept.name === name && each.kept.size === size && each.kept.modified === modified);
+      let upload = this.list.find(({ state, kept }) => state === "missing"
+        && kept.name === name && kept.size === size && kept.modified === modified);
       if (upload) upload.file = file;
       else {
         upload = new Upload({ id: [this.user, crypto.randomUUID(), size], name, size, modified, type: typeOf(file) }, file);
@@ -224,7 +224,7 @@ class Queue {
     } catch (error) {
       if (signal.aborted) return;
       const isOfFile = !(error instanceof CloakroomError), most = /^contentLength .* to (\d+)$/.exec(error.message)?.[1];
-      upload.isRefused = [400, 413].includes(error.status) && !error.code.startsWith("s3_");
+      upload.isRefused = isOfFile || [400, 413].includes(error.status) && !error.code.startsWith("s3_");
       if (upload.isRefused) this.forget(upload);
       this.change(upload, "failed", isOfFile ? "the file has changed or is gone: remove it, and choose it again"
         : most ? `This file is larger than ${size(most)}` : error.message);
