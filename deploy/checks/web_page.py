@@ -923,7 +923,19 @@ def signed_out(page):
     assert page.find("#sign-in-button").is_enabled()
     go_on()
     assert page.text("#user") == "" and page.find("#sign-in").is_displayed() and page.text("#sign-in-fault") == "", page.text()
-    yield "a sign-in that is under way ends with a sign-out in another tab, and another one can begin"
+    other = Page(page.browser, page.pictures).open().sign_in("u_leaving")
+    page.go()
+    hold("/sts-token", lambda: page.give_token(page.token("u_leaving")))
+    other.go()
+    other.find("#sign-out").click()
+    other.becomes(lambda: other.find("#sign-in").is_displayed())
+    other.sign_in("u_next").find("#sign-out").click()
+    other.becomes(lambda: other.find("#sign-in").is_displayed())
+    other.close()
+    page.go()
+    go_on()
+    assert page.text("#user") == "" and page.text("#sign-in-fault") == "Signed out", page.text()
+    yield "a sign-in that is under way ends with the user's sign-out in another tab, and another one can begin"
 
     page.run("window.goesOn = true")
     page.sign_in("u_leaving")

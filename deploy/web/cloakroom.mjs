@@ -192,18 +192,18 @@ export class Cloakroom {
   async request(method, path, body, signal) {
     for (let refused, token = await this.token(); ; token = await this.token(refused = token)) {
       const headers = { Authorization: `Bearer ${token}`, ...body && { "Content-Type": "application/json" } };
-      const { response, received } = await send(this.api + path, { method, headers, body: body && JSON.stringify(body) }, signal);
-      this.#setClock(response.headers.get("Date"));
+      const { response: { ok, status, headers: fields }, received } = await send(
+        this.api + path, { method, headers, body: body && JSON.stringify(body) }, signal);
+      this.#setClock(fields.get("Date"));
       const said = await received.text().then(JSON.parse).catch(() => {
         // Such as a hotspot's own page.
-        if (response.ok) throw noConnection();
+        if (ok) throw noConnection();
         return {};
       });
-      if (response.ok) return said;
-      if (response.status === 401 && refused === undefined) continue;
-      const retryAfter = Number(response.headers.get("Retry-After")) || undefined;
-      throw new CloakroomError(response.status, said.code ?? "unknown", said.error ?? `Status ${response.status}`,
-        { retryAfter, reason: said.reason });
+      if (ok) return said;
+      if (status === 401 && refused === undefined) continue;
+      const retryAfter = Number(fields.get("Retry-After")) || undefined;
+      throw new CloakroomError(status, said.code ?? "unknown", said.error ?? `Status ${status}`, { retryAfter, reason: said.reason });
     }
   }
 

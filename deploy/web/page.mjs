@@ -254,14 +254,16 @@ let settings = {};
 let token = "", user = "";
 let client, queue;
 const tabs = new BroadcastChannel("cloakroom");
+/** Users, in other tabs. */
+const signedOut = [];
 
 // -- Signing in and out.
 
 const refusal = (message) => new CloakroomError(401, "unauthorized", message);
 
-/** Takes a token, if it is one, and signs in with it, if there is no user. */
+/** Signs in, or goes on with a new token of the user's. */
 async function take(text) {
-  const value = text.trim().replace(/^Bearer\s+/i, ""), before = client;
+  const value = text.trim().replace(/^Bearer\s+/i, ""), before = client, count = signedOut.length;
   let wasTaken = false;
   const mine = new Cloakroom({ ...settings, api: settings.api || location.origin, token: async (refused) => {
     if (!wasTaken) {
@@ -275,7 +277,7 @@ async function take(text) {
   } });
   const { userId } = await mine.credentials();
   // Here or in another tab, meanwhile.
-  if (client !== before) throw refusal("Signed out");
+  if (client !== before || signedOut.includes(userId, count)) throw refusal("Signed out");
   if (user && userId !== user) throw refusal("This token is another user's: sign out first");
   token = value;
   endSignIn();
@@ -430,7 +432,7 @@ function drawWhole() {
 
 place("pause-all").onclick = () => {
   const does = place("pause-all").textContent;
-  for (const upload of [...queue.list]) {
+  for (const upload of queue.list) {
     if (does === "Pause all") queue.pause(upload);
     else if (does === "Resume all" && upload.is("paused")) queue.resume(upload);
     else if (does === "Clear list" && upload.isOver) queue.remove(upload);
@@ -463,7 +465,7 @@ async function showPreview(key, known) {
 function addTile(photo, isNew, preview) {
   if (tiles.has(photo.objectKey)) return;
   const tile = make("li"), opener = button(() => openPhoto(photo.objectKey));
-  opener.append(make("span", "picture", photo.type.split("/").pop()?.toUpperCase()), make("span", "name", photo.name),
+  opener.append(make("span", "picture", photo.type.split("/").pop().toUpperCase()), make("span", "name", photo.name),
     make("span", "when", day(photo.uploaded)));
   tile.append(opener);
   tile.dataset.key = photo.objectKey;
@@ -607,7 +609,8 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
   });
 }
 tabs.onmessage = ({ data }) => {
-  if (!user || (data.signedOut ?? data.user) !== user) return;
+  if (data.signedOut) signedOut.push(data.signedOut);
+  if ((data.signedOut ?? data.user) !== user) return;
   if (data.kept) queue.adopt(data.kept);
   else if (data.photo) addTile(data.photo, true);
   else signOut();
