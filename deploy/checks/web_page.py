@@ -286,6 +286,11 @@ window.fetch = async (url, options) => options?.method === "PUT" && refusals-- >
     ? new Response("<Error><Code>KeyTooLongError</Code><Message>Your key is too long</Message></Error>", { status: 404 }) : real(url, options);
 """
 
+# A policy without S3, as what is requested from there meets it.
+_BLOCKED = """
+XMLHttpRequest.prototype.send = function () { queueMicrotask(() => this.onloadend()); };
+"""
+
 # Remembers which uploads the page gives up.
 _RECORD = """
 const real = fetch;
@@ -725,6 +730,24 @@ def refused_entry(page):
     page.close()
 
 
+def blocked(page):
+    page.open(_BLOCKED).sign_in("u_stale")
+    photo = page.files / "blocked.png"
+    photo.write_bytes(os.urandom(2000))
+    page.choose(photo)
+
+    def hints():
+        page.run("dispatchEvent(new Event('online'))")
+        return "Do the bucket's CORS rule and the page's policy allow it?" in page.text("#uploads")
+
+    page.says("No connection; next attempt at", "#uploads")
+    assert not hints()
+    page.becomes(hints)
+    page.find("#uploads li:first-child .does button:last-child").click()
+    yield "where S3 is never reached, it names the bucket's rule and the page's policy"
+    page.close()
+
+
 def forgotten_file(page):
     page.open().sign_in("u_large")
     # Files of all users count in the room that there is.
@@ -1009,7 +1032,7 @@ def console(page):
 
 
 _SCENARIOS = [vectors, made_up_responses, everyday, network_lost, reload, changed_files, forgotten_file, full_disk, two_tabs, limits, ended_token,
-              signed_out, stale_credentials, ended_urls, refused_entry, skewed_clock, apart, console]
+              signed_out, stale_credentials, ended_urls, refused_entry, blocked, skewed_clock, apart, console]
 
 
 def names():

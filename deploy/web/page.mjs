@@ -212,7 +212,7 @@ class Queue {
         held: (why, until) => {
           upload.holds += 1;
           this.change(upload, "held", later(why, until)
-            + (upload.holds > 5 && navigator.onLine ? ". Does the bucket's CORS rule allow this page?" : ""));
+            + (upload.holds > 5 && navigator.onLine ? ". Do the bucket's CORS rule and the page's policy allow it?" : ""));
         },
         resumed: () => this.change(upload, "sending"),
         keep: () => this.#keep(upload),
