@@ -29,7 +29,8 @@ package struct PolicyDescription: Sendable {
     }
 
     private static func words(_ condition: IAMCondition) -> String {
-        let values = joined(condition.values.map { value($0) })
+        // One value that fits is enough; with `Not…` none may fit.
+        let values = joined(condition.values.map { value($0) }, by: condition.test.isNegative ? "and" : "or")
         return switch (condition.key, condition.test.comparison, condition.test.isNegative) {
         case ("aws:currenttime", .date(.less), false), ("aws:currenttime", .date(.lessOrEqual), false):
             "until \(values)"
@@ -55,9 +56,9 @@ package struct PolicyDescription: Sendable {
     }
 
     /// `a, b and c`
-    private static func joined(_ texts: [String]) -> String {
+    private static func joined(_ texts: [String], by word: String = "and") -> String {
         guard let last = texts.last, texts.count > 1 else { return texts.first ?? "" }
-        return texts.dropLast().joined(separator: ", ") + " and " + last
+        return texts.dropLast().joined(separator: ", ") + " \(word) " + last
     }
 
     private static func verb(_ action: String) -> String {

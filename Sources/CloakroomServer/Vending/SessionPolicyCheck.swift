@@ -150,6 +150,12 @@ struct SessionPolicyCheck: Sendable {
         let comparison = IAMCondition.Test(operation)?.comparison
         for value in values {
             if let placeholder = RequestPlaceholder(value), placeholder.isAllowed(under: operation, on: key) {
+                // IAM takes a request that fits any value of a key (IAM User Guide, "Conditions with multiple values").
+                guard values.count == 1 else {
+                    throw .badValue(
+                        path: path, value: "\(value) beside other values",
+                        expected: "it alone: IAM allows what fits any value of a key")
+                }
                 names.add(placeholder)
                 continue
             }

@@ -123,6 +123,35 @@ struct RequestPlaceholderTests {
         #expect(error?.description.contains(why) == true, "\(String(describing: error))")
     }
 
+    /// IAM allows what fits any value of a key.
+    @Test(arguments: [
+        (#""IpAddress": {"aws:SourceIp": ["${clientAddress}", "0.0.0.0/0"]}"#, "${clientAddress}"),
+        (#""IpAddress": {"aws:SourceIp": ["203.0.113.0/24", "${clientAddress}"]}"#, "${clientAddress}"),
+        (#""DateLessThan": {"aws:CurrentTime": ["${now+900s}", "${now+3600s}"]}"#, "${now+900s}"),
+        (#""DateLessThanEquals": {"aws:CurrentTime": ["2027-01-01T00:00:00Z", "${now+900s}"]}"#, "${now+900s}"),
+    ])
+    func `are refused beside other values of their key`(condition: String, placeholder: String) {
+        let error = #expect(throws: SessionPolicyError.self) { try Self.policy(condition) }
+        #expect(error?.description.contains("has \(placeholder) beside other values at") == true)
+        #expect(error?.remedy == "give it alone: IAM allows what fits any value of a key")
+    }
+
+    @Test(arguments: [
+        (#""IpAddress": {"aws:SourceIp": ["10.0.0.0/8", "2001:db8::/32"]}"#, "from 10.0.0.0/8 or 2001:db8::/32"),
+        (#""NotIpAddress": {"aws:SourceIp": ["192.0.2.7", "192.0.2.8"]}"#, "from anywhere but 192.0.2.7 and 192.0.2.8"),
+        (
+            #""DateLessThan": {"aws:CurrentTime": ["2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z"]}"#,
+            "until 2027-01-01T00:00:00Z or 2028-01-01T00:00:00Z"
+        ),
+        (here, "from the address that asks for the credentials"),
+    ])
+    func `stand beside values that are told as IAM compares them`(condition: String, words: String) throws {
+        let grant = Grant(
+            scope: Scope(name: "narrow", policy: try Self.policy(condition)), lifetime: .seconds(900), tier: "free")
+        let lines = PolicyDescription(grant, user: try #require(UserID("u_1"))).lines
+        #expect(lines == ["read photos/u_1/ \(words)"])
+    }
+
     @Test func `are refused on a store that does not know the time`() throws {
         let error = #expect(throws: SessionPolicyError.self) { try Self.policy(Self.soon, store: .seaweedfs) }
         #expect(error?.description.contains("SeaweedFS") == true)
