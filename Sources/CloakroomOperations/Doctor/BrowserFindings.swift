@@ -17,10 +17,17 @@ package struct BrowserObservations: Sendable {
         }
     }
 
-    package let nginx: Nginx?
-    package let bucket: Result<CORSConfiguration, AWSError>
+    /// Why the bucket's rules were not read.
+    package enum BucketError: Error, Sendable {
+        /// There was nothing to sign a request with.
+        case credentials(CredentialChainError)
+        case s3(AWSError)
+    }
 
-    package init(nginx: Nginx?, bucket: Result<CORSConfiguration, AWSError>) {
+    package let nginx: Nginx?
+    package let bucket: Result<CORSConfiguration, BucketError>
+
+    package init(nginx: Nginx?, bucket: Result<CORSConfiguration, BucketError>) {
         self.nginx = nginx
         self.bucket = bucket
     }
@@ -40,7 +47,19 @@ package struct BrowserFindings {
         self.web = web
     }
 
-    package var all: [Finding] { [nginx, foreign].compactMap(\.self) + bucket }
+    package var all: [Finding] { [unanswered, nginx, foreign].compactMap(\.self) + bucket }
+
+    /// Where nginx does not respond, nothing is known of its `cors.conf`.
+    private var unanswered: Finding? {
+        guard let nginx = observations.nginx else { return nil }
+        for outcome in nginx.preflights.map(\.outcome) + [nginx.foreign] {
+            guard case .failure(let error) = outcome else { continue }
+            let (reason, advice) = error.ofNginx
+            return check.error(
+                "preflights to nginx fail: \(reason)", why: "whether pages can call cannot be told", advice: advice)
+        }
+        return nil
+    }
 
     private var nginx: Finding? {
         guard let nginx = observations.nginx else {
@@ -48,9 +67,15 @@ package struct BrowserFindings {
                 ? nil : check.skipped("nginx was not checked for web pages", advice: "give its URL with --url")
         }
         guard !web.origins.isEmpty else { return nil }
-        let refused = nginx.preflights.filter { !Self.permits($0.outcome, $0.origin) }.map(\.origin)
+        var permitted: [String] = []
+        var refused: [String] = []
+        for (origin, outcome) in nginx.preflights {
+            guard case .success(let response) = outcome else { continue }
+            if Self.permits(response, origin) { permitted.append(origin) } else { refused.append(origin) }
+        }
         guard !refused.isEmpty else {
-            return check.ok("nginx lets pages of \(LifecycleCoverage.list(web.origins)) call")
+            return permitted.isEmpty
+                ? nil : check.ok("nginx lets pages of \(LifecycleCoverage.list(permitted)) call")
         }
         return check.error(
             "nginx does not let pages of \(LifecycleCoverage.list(refused)) call",
@@ -73,20 +98,31 @@ package struct BrowserFindings {
         switch observations.bucket {
         case .success(let configuration): reviewed(configuration)
         case .failure where web.origins.isEmpty: [check.ok("web.origins is empty: no web page is let in")]
-        case .failure(let fault) where fault.status == 403:
+        case .failure(.credentials(let fault)): [withoutCredentials(fault.summary)]
+        case .failure(.s3(let fault)) where fault.kind == .noCredentials: [withoutCredentials(fault.words)]
+        case .failure(.s3(let fault)) where fault.status == 403:
             [
                 check.skipped(
                     "the bucket's rules for web pages may not be read: \(fault.words)",
                     advice: "run the doctor as an operator who may do s3:GetBucketCORS: deploy/iam/doctor-policy.json")
             ]
-        case .failure(let fault):
+        case .failure(.s3(let fault)):
             [
                 check.error(
-                    "the bucket's rules for web pages cannot be read: \(fault.words)",
-                    why: "whether pages can upload and read cannot be told",
-                    advice: "see the findings about the bucket; look up the code in the store's manual")
+                    "the bucket's rules for web pages cannot be read: \(fault.words)", why: Self.unread,
+                    advice: fault.status == 0
+                        ? "is aws.s3Endpoint right, and the network there? The check endpoints says more"
+                        : "look up the code in the store's manual; the check bucket says more")
             ]
         }
+    }
+
+    private static let unread = "whether pages can upload and read cannot be told"
+
+    private func withoutCredentials(_ reason: String) -> Finding {
+        check.error(
+            "no AWS credentials to read the bucket's rules for web pages with: \(reason)", why: Self.unread,
+            advice: "run the doctor where and as the worker runs, or fix what is named")
     }
 
     private func reviewed(_ configuration: CORSConfiguration) -> [Finding] {
@@ -113,8 +149,7 @@ package struct BrowserFindings {
         ] + wrong
     }
 
-    private static func permits(_ outcome: BrowserObservations.Outcome, _ origin: String) -> Bool {
-        guard case .success(let response) = outcome else { return false }
-        return (200...299).contains(response.status) && response.fields["Access-Control-Allow-Origin"] == origin
+    private static func permits(_ response: UpstreamResponse, _ origin: String) -> Bool {
+        (200...299).contains(response.status) && response.fields["Access-Control-Allow-Origin"] == origin
     }
 }

@@ -81,19 +81,8 @@ package struct NginxFindings {
     private var isOnThisMachine: Bool { WebOrigin(observations.url)?.isLoopback == true }
 
     private func unreachable(_ error: TransportError) -> Finding {
-        let (found, advice) =
-            switch error {
-            case .untrusted:
-                (
-                    "its certificate is not trusted, is another name's, or has ended",
-                    "renew it, send the whole chain in ssl_certificate, or give its authority with --ca"
-                )
-            case .unreachable, .notAllowedNow: ("nginx is unreachable", "start nginx, or fix --url")
-            case .timeout: ("no response in time", "look at the firewall and nginx's error log")
-            case .interrupted, .tooLarge, .cancelled, .invalidRequest:
-                ("no HTTP response", "fix --url (scheme, host and port), or ssl_protocols (TLS 1.2 at least)")
-            }
-        return check.error("\(observations.url): \(found)", why: "no app reaches the workers", advice: advice)
+        let (reason, advice) = error.ofNginx
+        return check.error("\(observations.url): \(reason)", why: "no app reaches the workers", advice: advice)
     }
 
     private func worker(_ response: UpstreamResponse) -> Finding {
@@ -246,5 +235,22 @@ package struct NginxFindings {
                 + "the audit, for limits by address, and for what is for local networks alone",
             advice: "name only the subnets of a balancer that sets the header itself, in cloakroom/proxies.conf or a "
                 + "container's cloakroom/balancers.conf")
+    }
+}
+
+extension TransportError {
+    /// Why there is no response of nginx, and what to do.
+    var ofNginx: (reason: String, advice: String) {
+        switch self {
+        case .untrusted:
+            (
+                "its certificate is not trusted, is another name's, or has ended",
+                "renew it, send the whole chain in ssl_certificate, or give its authority with --ca"
+            )
+        case .unreachable, .notAllowedNow: ("nginx is unreachable", "start nginx, or fix --url")
+        case .timeout: ("no response in time", "look at the firewall and nginx's error log")
+        case .interrupted, .tooLarge, .cancelled, .invalidRequest:
+            ("no HTTP response", "fix --url (scheme, host and port), or ssl_protocols (TLS 1.2 at least)")
+        }
     }
 }

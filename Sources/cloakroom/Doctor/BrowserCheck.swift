@@ -14,14 +14,20 @@ struct BrowserCheck {
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        let bucket: Result<CORSConfiguration, AWSError>
-        do throws(AWSError) {
-            bucket = .success(try await dependencies.s3.cors(deadline: dependencies.deadline))
-        } catch {
-            bucket = .failure(error)
-        }
+        let bucket = await bucket()
         let web = dependencies.settings.web
         return BrowserFindings(BrowserObservations(nginx: await nginx(web), bucket: bucket), web).all
+    }
+
+    private func bucket() async -> Result<CORSConfiguration, BrowserObservations.BucketError> {
+        do throws(CredentialChainError) { _ = try await dependencies.requireCredentials() } catch {
+            return .failure(.credentials(error))
+        }
+        do throws(AWSError) {
+            return .success(try await dependencies.s3.cors(deadline: dependencies.deadline))
+        } catch {
+            return .failure(.s3(error))
+        }
     }
 
     private func nginx(_ web: Settings.Web) async -> BrowserObservations.Nginx? {

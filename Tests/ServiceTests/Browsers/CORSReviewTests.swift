@@ -1,7 +1,7 @@
-import CloakroomAWS
 import CloakroomHTTP
 import Testing
 
+@testable import CloakroomAWS
 @testable import CloakroomOperations
 @testable import CloakroomServer
 
@@ -83,7 +83,14 @@ struct BrowserFindingsTests {
             BrowserObservations.Nginx(
                 preflights: zip(web.origins, $0).map { (origin: $0, outcome: $1) }, foreign: foreign)
         }
-        return BrowserFindings(BrowserObservations(nginx: nginx, bucket: bucket ?? .success(rules)), web).all.lines
+        return findings(nginx, (bucket ?? .success(rules)).mapError { .s3($0) }, web).lines
+    }
+
+    private static func findings(
+        _ nginx: BrowserObservations.Nginx?, _ bucket: Result<CORSConfiguration, BrowserObservations.BucketError>,
+        _ web: Settings.Web = web
+    ) -> [Finding] {
+        BrowserFindings(BrowserObservations(nginx: nginx, bucket: bucket), web).all
     }
 
     private static let listed = [answer(204, "https://a.example"), answer(204, "https://b.example")]
@@ -107,12 +114,51 @@ struct BrowserFindingsTests {
 
     @Test(arguments: [
         answer(405), answer(204), answer(204, "https://a.example"), answer(204, "*"), answer(403, "https://b.example"),
-        .failure(.timeout),
     ])
     func `names origins that nginx does not let in`(outcome: BrowserObservations.Outcome) {
         #expect(
             Self.lines(nginx: [Self.listed[0], outcome])[0]
                 == "error: nginx does not let pages of https://b.example call")
+    }
+
+    @Test(arguments: [
+        (TransportError.unreachable, "nginx is unreachable", "start nginx, or fix --url"),
+        (.timeout, "no response in time", "look at the firewall and nginx's error log"),
+    ])
+    func `says why nginx does not respond, and not that it refuses pages`(
+        error: TransportError, reason: String, advice: String
+    ) {
+        let failed = BrowserObservations.Outcome.failure(error)
+        let bucket = "ok: the bucket lets pages of \(Self.both) upload and read"
+        let expected = "error: preflights to nginx fail: \(reason)"
+        #expect(Self.lines(nginx: [failed, failed], foreign: failed) == [expected, bucket])
+        #expect(
+            Self.lines(nginx: [Self.listed[0], failed])
+                == [expected, "ok: nginx lets pages of https://a.example call", bucket])
+        #expect(
+            Self.lines(nginx: [failed, Self.answer(204)])
+                == [expected, "error: nginx does not let pages of https://b.example call", bucket])
+        #expect(
+            Self.lines(Settings.Web(origins: []), nginx: [], foreign: failed)
+                == [expected, "ok: web.origins is empty: no web page is let in"])
+        let finding = Self.findings(.init(preflights: [], foreign: failed), .success(CORSConfiguration())).first
+        #expect(finding?.advice == advice && finding?.command == nil)
+    }
+
+    @Test func `tells missing credentials, and a store that does not respond, from what a store says`() {
+        let reasons = [CredentialChainError.Reason(provider: .environment, text: "AWS_ACCESS_KEY_ID is not set")]
+        func found(_ error: BrowserObservations.BucketError) -> Finding? { Self.findings(nil, .failure(error)).last }
+        let missing = found(.credentials(CredentialChainError(reasons: reasons)))
+        #expect(
+            missing?.found == "no AWS credentials to read the bucket's rules for web pages with: "
+                + "environment: AWS_ACCESS_KEY_ID is not set")
+        #expect(missing?.advice == "run the doctor where and as the worker runs, or fix what is named")
+        let expired = found(.s3(AWSError(.noCredentials, code: "ExpiredCredentials")))
+        #expect(expired?.advice == missing?.advice && expired?.found.hasSuffix(": ExpiredCredentials") == true)
+        let lost = found(.s3(AWSError(.transient, code: "Unreachable")))
+        #expect(lost?.advice == "is aws.s3Endpoint right, and the network there? The check endpoints says more")
+        let refused = found(.s3(AWSError(.transient, status: 500, code: "InternalError")))
+        #expect(refused?.advice == "look up the code in the store's manual; the check bucket says more")
     }
 
     @Test func `names what lets in every page, and a bucket that does not let in ours`() {
