@@ -64,7 +64,7 @@ struct UserCommandTests {
     private static let mapped = "u_23ccd2f5-6f5e-5d6a-9c3b-0123456789ab"
 
     @Test func `an id that no token can have is refused, unless the operator insists`() throws {
-        let line = UserCommandLine(settings: try Self.settings())
+        let line = UserCommandLine(settings: try Self.settings(), file: "s.json5")
         let usual = try Options(["alice", "s.json5"], of: UserDisable.syntax)
         let insisting = try Options(["--any-id", "alice", "s.json5"], of: UserDisable.syntax)
         let alice = try #require(UserID("alice"))
@@ -73,7 +73,7 @@ struct UserCommandTests {
         #expect(text.contains("no token can be of the user alice") && text.contains("--subject"))
         try line.requireIssued(alice, insisting)
         try line.requireIssued(#require(UserID(Self.mapped)), usual)
-        try UserCommandLine(settings: Self.settings(subjects: "plain")).requireIssued(alice, usual)
+        try UserCommandLine(settings: Self.settings(subjects: "plain"), file: "s.json5").requireIssued(alice, usual)
     }
 
     @Test func `each command about one user takes a subject in place of the id, and those that make records any id`() {
@@ -129,7 +129,8 @@ struct UserCommandTests {
         let settings = try Self.settings()
         let (role, user) = (settings.vending.roles.main, try #require(UserID("u_1")))
         func sentence(_ failure: Revocation.RevocationError) -> String {
-            UserRevoke.sentence(failure, of: user, role, settings.redis)
+            UserRevoke.sentence(
+                failure, of: user, role, UserCommandLine(settings: settings, file: "s.json5"))
         }
         let account = sentence(.otherAccount("123456789012"))
         #expect(account.contains("arn:aws:iam::000000000000:role/session") && account.contains("123456789012"))
@@ -140,5 +141,53 @@ struct UserCommandTests {
         #expect(sentence(.policy(.tooMany(145))).contains("in 6144 characters; run this again with --all-sessions"))
         let unknown = sentence(.unknownAccount(AWSError(.refused, status: 403, code: "AccessDenied")))
         #expect(unknown.contains("STS") && unknown.contains("(AccessDenied, 403)"))
+    }
+
+    // MARK: Proposed commands
+
+    /// The words of each command at the end of a line, as a shell reads them.
+    private static func commands(in text: String) -> [[String]] {
+        text.split(separator: "\n").compactMap { line in
+            line.firstRange(of: "cloakroom user ").map { found in
+                line[found.lowerBound...].matches(of: /'([^']*)'|\S+/).map { String($0.output.1 ?? $0.output.0) }
+            }
+        }
+    }
+
+    @Test(arguments: ["/etc/cloakroom/cloakroom.json5", "/etc/my settings.json5", "-s.json5"])
+    func `each command that a sentence proposes runs as it stands`(file: String) throws {
+        let settings = try Self.settings(subjects: "plain")
+        let line = UserCommandLine(settings: settings, file: file)
+        let (one, two, hyphen) = (try #require(UserID("u_1")), try #require(UserID("u_2")), try #require(UserID("-h")))
+        let end = Date(timeIntervalSince1970: 1_800_000_000)
+        func folder(_ prefix: String) throws -> SharedFolder {
+            try #require(SharedFolder(owner: one, prefix: prefix, end: end))
+        }
+        let (above, within) = (try folder("photos/u_1/"), try folder("photos/u_1/x/y z/"))
+        var texts = [UserSharing.sentence([two], line), UserSharing.sentence([two, hyphen], line)]
+        texts += UserUnshare.left([above, within], of: "photos/u_1/x/", two, line)
+        let refusals: [ShareRefusal] = [.tooManyOwners, .tooManyFolders, .tooLarge(tier: "free", besidesOthers: true)]
+        texts += refusals.map { UserShare.sentence($0, above, hyphen, line) }
+        texts.append(
+            UserRevoke.sentence(.clocks(own: end, redis: end), of: one, settings.vending.roles.main, line))
+        #expect(texts.map { Self.commands(in: $0).count } == [1, 2, 1, 1, 1, 1, 1, 1])
+        for words in texts.flatMap({ Self.commands(in: $0) }) {
+            guard case .command(let command, let rest) = CommandLineTool.request(Array(words.dropFirst())) else {
+                Issue.record("\(words)")
+                continue
+            }
+            let options = try Options(rest, of: command.syntax)
+            #expect(options.operands.count == 2 && options.operands.last == file, "\(words)")
+        }
+    }
+
+    @Test func `a proposed command is quoted, and insists on an id that no token can have`() throws {
+        let line = UserCommandLine(settings: try Self.settings(), file: "my s.json5")
+        let (alice, hyphen) = (try #require(UserID("alice")), try #require(UserID("-h")))
+        let mapped = try #require(UserID(Self.mapped))
+        #expect(line.proposal(UserDisable.self, mapped) == "cloakroom user disable \(Self.mapped) 'my s.json5'")
+        #expect(line.proposal(UserDisable.self, alice) == "cloakroom user disable alice --any-id 'my s.json5'")
+        #expect(line.proposal(UserShares.self, alice, ["--json"]) == "cloakroom user shares alice --json 'my s.json5'")
+        #expect(line.proposal(UserDisable.self, hyphen) == "cloakroom user disable --any-id -- -h 'my s.json5'")
     }
 }

@@ -20,7 +20,7 @@ package struct NextCommands: Sendable, Equatable {
     private static let plain: ASCIIClass = "A-Za-z0-9/._+,:=@%-"
 
     /// For a shell (POSIX, "Shell Command Language", §2.2.2).
-    private static func quoted(_ word: String) -> String {
+    package static func quoted(_ word: String) -> String {
         plain.holdsAll(of: word) ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 }

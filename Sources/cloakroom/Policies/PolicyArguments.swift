@@ -38,7 +38,7 @@ enum PolicyArguments {
         guard settings.vending.sharing else {
             throw .failure("vending.sharing is false in the settings: nothing is shared")
         }
-        return UserCommandLine(settings: settings).withRecords { records in
+        return UserCommandLine(settings: settings, file: try options.settingsFile()).withRecords { records in
             try body(try await records.shares(with: user).shares)
         }
     }

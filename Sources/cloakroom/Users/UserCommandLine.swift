@@ -6,13 +6,21 @@ import CloakroomServer
 /// The command line of a command about users' records, and the way from it to them.
 struct UserCommandLine {
     let settings: Settings
+    let file: String
 
     /// - Parameter options: with the settings file as the only operand.
     init(_ options: Options) throws(EarlyExit) {
-        self.init(settings: try Self.settings(try options.settingsFile(usage: "this takes one settings file")))
+        try self.init(file: try options.settingsFile(usage: "this takes one settings file"))
     }
 
-    init(settings: Settings) { self.settings = settings }
+    private init(file: String) throws(EarlyExit) {
+        self.init(settings: try Self.settings(file), file: file)
+    }
+
+    init(settings: Settings, file: String) {
+        self.settings = settings
+        self.file = file
+    }
 
     /// Of a command about one user: the id stands before the settings file, or issuer and subject in its place.
     static func syntax(
@@ -35,7 +43,7 @@ struct UserCommandLine {
         guard let user = UserID(options.operands[0]) else {
             throw .usage("that is no user id: it has 1 to 64 letters, digits, - and _")
         }
-        let line = Self(settings: try settings(options.operands[1]))
+        let line = try Self(file: options.operands[1])
         if makesRecord { try line.requireIssued(user, options) }
         return (line, user)
     }
@@ -47,7 +55,7 @@ struct UserCommandLine {
         guard options.operands.count == 1 else {
             throw .usage("with --subject this takes one settings file, and no user's id")
         }
-        let line = Self(settings: try settings(options.operands[0]))
+        let line = try Self(file: options.operands[0])
         guard let user = line.settings.userID(ofSubject: subject, issuer: options.values["issuer"]) else {
             let issuers = line.settings.tokens.issuers.map(\.name).joined(separator: ", ")
             throw .usage("--issuer takes one of the settings' issuers: \(issuers)")
@@ -62,6 +70,17 @@ struct UserCommandLine {
         throw .usage(
             "no token can be of the user \(user.text): all issuers of the settings map their subjects, to u_ and a UUID; "
                 + "give --subject in place of the id, or --any-id with it")
+    }
+
+    /// A command about a user that a sentence proposes, as a shell takes it, with the settings of this one.
+    func proposal(_ command: any Command.Type, _ user: UserID, _ options: [String] = []) -> String {
+        let syntax = command.syntax
+        let insists = syntax.flags.contains("any-id") && !settings.isIssued(user)
+        let all = options + (insists ? ["--any-id"] : [])
+        // What begins with a hyphen and is no option stands behind `--`.
+        let needsEnd = user.text.hasPrefix("-") || file.hasPrefix("-")
+        let words: [String] = needsEnd ? all + ["--", user.text, file] : [user.text] + all + [file]
+        return (["cloakroom"] + syntax.words + words).map(NextCommands.quoted).joined(separator: " ")
     }
 
     /// Of a user without a record, who has one now.

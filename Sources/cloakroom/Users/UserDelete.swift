@@ -26,12 +26,13 @@ enum UserDelete: UserCommand {
             let (isDeleted, ended, replication) = try await records.deleteReplicated(
                 user, hasFailover: line.settings.redis.servers.hasFailover)
             guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
-            UserSharing.note(ended, of: user)
+            UserSharing.note(ended, of: user, line)
             let replicated = UserCommandLine.note(replication)
             guard isReadable else {
                 return Output.fail(
-                    "what is deleted was no record: whatever \(user.text) shared is shared to its end, unless you run "
-                        + "cloakroom user unshare \(user.text) --with each who may have it")
+                    "what is deleted was no record: whatever \(user.text) shared is shared to its end, unless you end that "
+                        + "with each ID2 who may have it: "
+                        + line.proposal(UserUnshare.self, user, ["--with", "ID2"]))
             }
             return replicated
         }

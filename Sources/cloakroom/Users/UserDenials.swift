@@ -18,8 +18,10 @@ struct UserDenials {
     let records: UserRecords
     let revocation: Revocation
     let upstreams: Upstreams
-    let settings: Settings
+    let line: UserCommandLine
     let deniesAll: Bool
+
+    private var settings: Settings { line.settings }
 
     /// The roles of some accounts may be out of reach: sessions of the others are denied all the same.
     ///
@@ -64,7 +66,7 @@ struct UserDenials {
             }
             return policy
         } catch {
-            _ = Output.fail(UserRevoke.sentence(error, of: user, role, settings.redis))
+            _ = Output.fail(UserRevoke.sentence(error, of: user, role, line))
             return nil
         }
     }

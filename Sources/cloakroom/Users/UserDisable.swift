@@ -21,7 +21,7 @@ enum UserDisable: UserCommand {
             if isNew { Output.note(UserCommandLine.sentence(ofNew: user)) }
             let replicated = UserCommandLine.note(replication)
             let told = await UserEvents.tell([.userDisabled(reason: reason)], of: user, records, line.settings)
-            let ended = await UserSharing.end(of: user, records, line.settings)
+            let ended = await UserSharing.end(of: user, records, line)
             return told.and(ended).and(replicated)
         }
     }

@@ -21,13 +21,14 @@ enum UserRevoke: Command {
         guard flags.contains("apply") || !flags.contains("all-sessions") else {
             throw .usage("--all-sessions goes with --apply")
         }
-        return line.withRecords { records in try await revoke(user, records, line.settings, flags) }
+        return line.withRecords { records in try await revoke(user, records, line, flags) }
     }
 
     @LoopActor
     private static func revoke(
-        _ user: UserID, _ records: UserRecords, _ settings: Settings, _ flags: Set<String>
+        _ user: UserID, _ records: UserRecords, _ line: UserCommandLine, _ flags: Set<String>
     ) async throws -> ExitStatus {
+        let settings = line.settings
         let upstreams = flags.contains("apply") ? Upstreams(of: settings) : nil
         let disables = !flags.contains("keep-enabled")
         let roles = settings.vending.roles.distinct
@@ -47,20 +48,20 @@ enum UserRevoke: Command {
             if !isCompared { Output.note(Self.sentence(ofTime: now)) }
             let replicated = UserCommandLine.note(stop.replication)
             if let error = stop.undropped { Output.note(Self.sentence(ofUndropped: error, user, settings.redis)) }
-            await noteUndated(user, records, settings)
+            await noteUndated(user, records, line)
             let disabled: [Event.Kind] = disables ? [.userDisabled(reason: "revoked")] : []
             let told = await UserEvents.tell(
                 [.userRevoked(before: stop.time)] + disabled, of: user, records, settings)
-            let ended = await UserSharing.end(of: user, records, settings)
+            let ended = await UserSharing.end(of: user, records, line)
             let status = told.and(ended).and(replicated)
             guard let upstreams else { return try status.and(printed(user, before: stop.time, roles)) }
             let denials = UserDenials(
                 user: user, time: stop.time, records: records, revocation: revocation, upstreams: upstreams,
-                settings: settings, deniesAll: flags.contains("all-sessions"))
+                line: line, deniesAll: flags.contains("all-sessions"))
             return await denials.areMade(in: roles) ? status : .failure
         } catch {
             if case .records(let fault) = error { throw fault }
-            return Output.fail(sentence(error, of: user, settings.vending.roles.main, settings.redis))
+            return Output.fail(sentence(error, of: user, settings.vending.roles.main, line))
         }
     }
 
@@ -71,7 +72,8 @@ enum UserRevoke: Command {
 
     /// Tokens without a time of issue are refused altogether: the operator should know before the user does.
     @LoopActor
-    private static func noteUndated(_ user: UserID, _ records: UserRecords, _ settings: Settings) async {
+    private static func noteUndated(_ user: UserID, _ records: UserRecords, _ line: UserCommandLine) async {
+        let settings = line.settings
         let declared = settings.tokens.issuers.filter { !$0.datesTokens }.map(\.name)
         let issuers = settings.tokens.issuers.map(\.name)
         let undated = UndatedIssuers(redis: records.redis, keyPrefix: settings.redis.keyPrefix)
@@ -80,7 +82,7 @@ enum UserRevoke: Command {
         guard !names.isEmpty else { return }
         Output.note(
             "tokens of \(names.joined(separator: ", ")) have neither iat nor nbf: all that \(user.text) has from there are "
-                + "refused, new ones too, until: cloakroom user set \(user.text) --accept-undated-tokens")
+                + "refused, new ones too, until: \(line.proposal(UserSet.self, user, ["--accept-undated-tokens"]))")
     }
 
     /// Prints a policy of this user alone: those of others are known to IAM only.
@@ -160,8 +162,9 @@ extension UserRevoke {
     }
 
     static func sentence(
-        _ failure: Revocation.RevocationError, of user: UserID, _ role: SessionRole, _ redis: Settings.Redis
+        _ failure: Revocation.RevocationError, of user: UserID, _ role: SessionRole, _ line: UserCommandLine
     ) -> String {
+        let redis = line.settings.redis
         let policy = "the policy \(RevocationPolicy.name) of the role \(role.arn)"
         let undenied = "vending is stopped, but sessions of the role \(role.arn) from before are not denied"
         let retry = "try again, or put on the role what revoke without --apply prints"
@@ -169,7 +172,7 @@ extension UserRevoke {
         case .clocks(let own, let theirs):
             "nothing is changed: this host's clock shows \(Timestamp(own).iso8601) and that of Redis at \(redis.servers) "
                 + "\(Timestamp(theirs).iso8601), and one that is wrong would spare sessions or refuse new ones; set it, and "
-                + "run this again. Until then: cloakroom user disable \(user.text)"
+                + "run this again. Until then: \(line.proposal(UserDisable.self, user))"
         case .records(.records(let error)):
             "\(undenied): \(UserCommandLine.sentence(error, redis)); then run this again"
         case .records(let error): "\(undenied): \(error.sentence ?? "\(error)")"

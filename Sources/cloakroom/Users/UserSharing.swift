@@ -40,12 +40,15 @@ enum UserShare: UserCommand {
                             ? "the scope \(scopes[0])" : "the scopes \(scopes.joined(separator: ", "))"))
                 return UserCommandLine.note(replication)
             } catch let refusal as ShareRefusal {
-                return Output.fail(sentence(refusal, folder, recipient))
+                return Output.fail(sentence(refusal, folder, recipient, line))
             }
         }
     }
 
-    private static func sentence(_ refusal: ShareRefusal, _ folder: SharedFolder, _ recipient: UserID) -> String {
+    static func sentence(
+        _ refusal: ShareRefusal, _ folder: SharedFolder, _ recipient: UserID, _ line: UserCommandLine
+    ) -> String {
+        let shares = line.proposal(UserShares.self, recipient)
         let (owner, prefix, recipient) = (folder.owner.text, folder.prefix, recipient.text)
         return switch refusal {
         case .busy: "other commands change the record of \(recipient) all the time; run this again"
@@ -63,12 +66,12 @@ enum UserShare: UserCommand {
             "\(owner) shares with \(UserRecords.maximumRecipients) users already: cloakroom user unshare"
         case .tooManyOwners:
             "\(SharedFolders.maximumOwners) users share with \(recipient) already, more a session cannot be tagged with: "
-                + "cloakroom user shares \(recipient)"
+                + shares
         case .tooManyFolders:
-            "\(SharingRules.maximumFolders) folders are shared with \(recipient) already: cloakroom user shares \(recipient)"
+            "\(SharingRules.maximumFolders) folders are shared with \(recipient) already: \(shares)"
         case .tooLarge(let tier, besidesOthers: true):
             "STS would not take so large a policy for \(recipient) in the tier \(tier): unshare another folder, or share "
-                + "one above both: cloakroom user shares \(recipient)"
+                + "one above both: \(shares)"
         case .tooLarge(let tier, besidesOthers: false):
             "STS would not take so large a policy for \(recipient): no scope of the tier \(tier) leaves room for it; one "
                 + "with fewer folders or actions would: see cloakroom policy show"
@@ -95,10 +98,10 @@ enum UserUnshare: UserCommand {
             let (ended, replication) = try await records.unshareReplicated(
                 owner, with: recipient, prefix: prefix, hasFailover: line.settings.redis.servers.hasFailover)
             let replicated = UserCommandLine.note(replication)
-            if !ended.isEmpty { Output.note(UserSharing.sentence([recipient])) }
+            if !ended.isEmpty { Output.note(UserSharing.sentence([recipient], line)) }
             if let prefix {
                 let left = try await records.shares(with: recipient).shares.folders.filter { $0.owner == owner }
-                for text in Self.left(left, of: prefix, recipient) { Output.note(text) }
+                for text in Self.left(left, of: prefix, recipient, line) { Output.note(text) }
             }
             guard !ended.isEmpty else {
                 return Output.fail("\(owner.text) does not share \(prefix ?? "anything") with \(recipient.text)")
@@ -108,10 +111,12 @@ enum UserUnshare: UserCommand {
     }
 
     /// What lies above a folder opens it, too; what lies in it stays open.
-    private static func left(_ folders: [SharedFolder], of prefix: String, _ recipient: UserID) -> [String] {
+    static func left(
+        _ folders: [SharedFolder], of prefix: String, _ recipient: UserID, _ line: UserCommandLine
+    ) -> [String] {
         folders.compactMap { folder in
-            let command =
-                "cloakroom user unshare \(folder.owner.text) --with \(recipient.text) --prefix \(folder.prefix)"
+            let command = line.proposal(
+                UserUnshare.self, folder.owner, ["--with", recipient.text, "--prefix", folder.prefix])
             if prefix.hasPrefix(folder.prefix) {
                 return "\(recipient.text) reads it all the same, below \(folder.prefix), until: \(command)"
             }
@@ -197,19 +202,19 @@ enum UserSharing {
     /// - Returns: a failure, already told, when something could not be ended; ``ExitStatus/unfinished`` where a failover may
     ///   undo it.
     @LoopActor
-    static func end(of user: UserID, _ records: UserRecords, _ settings: Settings) async -> ExitStatus {
+    static func end(of user: UserID, _ records: UserRecords, _ line: UserCommandLine) async -> ExitStatus {
+        let redis = line.settings.redis
         do {
             let (ended, replication) = try await records.endSharingReplicated(
-                of: user, hasFailover: settings.redis.servers.hasFailover)
+                of: user, hasFailover: redis.servers.hasFailover)
             guard !ended.isEmpty else { return .success }
-            note(ended, of: user)
+            note(ended, of: user, line)
             return UserCommandLine.note(replication)
         } catch let failure as UserRecords.UnendedSharing {
-            note(failure.ended, of: user)
-            return Output.fail(sentence(failure, settings.redis))
+            note(failure.ended, of: user, line)
+            return Output.fail(sentence(failure, redis))
         } catch let RecordChangeError.records(failure) {
-            return Output.fail(
-                sentence(UserRecords.UnendedSharing(users: [user], error: failure), settings.redis))
+            return Output.fail(sentence(UserRecords.UnendedSharing(users: [user], error: failure), redis))
         } catch {
             return Output.fail("sharing may not have ended: \((error as? RecordChangeError)?.sentence ?? "\(error)")")
         }
@@ -221,7 +226,7 @@ enum UserSharing {
     }
 
     /// Says what a user shared and what was shared with them, so that it can be given anew.
-    static func note(_ ended: [UserRecords.Share], of user: UserID) {
+    static func note(_ ended: [UserRecords.Share], of user: UserID, _ line: UserCommandLine) {
         for (folder, recipient) in ended.map({ ($0.folder, $0.recipient.text) }) {
             Output.note(
                 "ended: \(folder.owner.text) shared \(folder.prefix) with \(recipient) until \(folder.end.wireText)")
@@ -230,14 +235,15 @@ enum UserSharing {
         for recipient in ended.map(\.recipient) where recipient != user && !recipients.contains(recipient) {
             recipients.append(recipient)
         }
-        if !recipients.isEmpty { Output.note(sentence(recipients)) }
+        if !recipients.isEmpty { Output.note(sentence(recipients, line)) }
     }
 
-    static func sentence(_ recipients: [UserID]) -> String {
-        let ids = recipients.map(\.text)
+    static func sentence(_ recipients: [UserID], _ line: UserCommandLine) -> String {
+        let commands = recipients.map { line.proposal(UserRevoke.self, $0, ["--keep-enabled", "--apply"]) }
+        let ids = recipients.map(\.text).joined(separator: ", ")
         return
-            "no credentials vended to \(ids.joined(separator: ", ")) from now on read that; those that are out do so to "
-            + "their end, unless you revoke them, which ends what others share with them as well, and says what that was: "
-            + "cloakroom user revoke \(ids.count == 1 ? ids[0] : "ID") --keep-enabled --apply"
+            "no credentials vended to \(ids) from now on read that; those that are out do so to "
+            + "their end, unless you revoke them, which ends what others share with them as well, and says what that was:"
+            + (commands.count == 1 ? " \(commands[0])" : commands.map { "\n  \($0)" }.joined())
     }
 }

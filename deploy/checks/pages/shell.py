@@ -27,7 +27,7 @@ def subcommands(command, text):
     return listed or usage
 
 
-def fault_of_cloakroom(words):
+def fault_of_cloakroom(words, is_line):
     program = os.environ["CLOAKROOM_WORKER"]
     if not words or words[0] in ("--help", "--version"):
         return None
@@ -39,7 +39,17 @@ def fault_of_cloakroom(words):
         if len(words) < 2 or words[1] not in known:
             return f"cloakroom {words[0]} has no command {' '.join(words[1:2])}"
         text = help_of(program, words[0], words[1]) or text
-    return unknown_option(words, text)
+    return unknown_option(words, text) or missing_settings(words, text, is_line)
+
+
+def missing_settings(words, text, is_line):
+    """A line runs as it stands, and so does a command in a sentence that names a user. Others in sentences are names."""
+    takes = all(usage.endswith(" SETTINGS") for usage in re.findall(r"cloakroom .*(?:\n {12,}\S.*)*", text.split("\n\n")[0]))
+    names_user = words[0] == "user" and any(not word.startswith("-") for word in words[2:])
+    if takes and (is_line or names_user) and not any(re.search(r"\.json5$|^SETTINGS$", word) for word in words):
+        return f"cloakroom {' '.join(words)} has no settings file"
+    # That of deploy/run is in its folder of state.
+    return "there is no settings.json5 in the checkout" if "settings.json5" in words else None
 
 
 def fault_of_script(name, words):
@@ -77,13 +87,13 @@ def commands(script):
             words.append(word)
 
 
-def fault_of_line(script):
+def fault_of_line(script, is_line=True):
     for words in commands(script):
         for index, word in enumerate(words):
             # Behind what runs a command: env, sudo, systemd-run, time.
             name = word.rsplit("/", 1)[-1]
             if name in ("cloakroom", "cloakroom.new") and (index == 0 or words[0] in ("env", "sudo", "systemd-run")):
-                found = fault_of_cloakroom(words[index + 1:])
+                found = fault_of_cloakroom(words[index + 1:], is_line)
             elif word.startswith("deploy/") and index == 0:
                 found = fault_of_script(word, words[1:])
             else:
@@ -106,7 +116,7 @@ def faults():
         for span in page.code_spans():
             # A command in a sentence; what is left out or stands for another word is not looked up.
             if re.match(r"(cloakroom [a-z]|deploy/\w+ --)", span.text) and "…" not in span.text:
-                wrong = fault_of_line(span.text)
+                wrong = fault_of_line(span.text, is_line=False)
                 if wrong:
                     found.append(f"{markdown.place(span)}: {wrong}")
     return found
