@@ -1,4 +1,4 @@
-package import CloakroomLoop
+import CloakroomLoop
 package import CloakroomRedis
 
 /// On how many of Redis' replicas a change of a record is.

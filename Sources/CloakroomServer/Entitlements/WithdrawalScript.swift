@@ -1,4 +1,4 @@
-package import CloakroomLoop
+import CloakroomLoop
 package import CloakroomRedis
 
 /// A script that takes access from users; it runs also where Redis has used up `maxmemory` and refuses writes (`OOM`).
