@@ -43,20 +43,22 @@ struct UserCommandTests {
             (nil, .success), (.replicas(reached: 0, of: 2), .unfinished), (.replicas(reached: 1, of: 2), .success),
             (.noReplicas, .unfinished), (.unknown(.timeout), .unfinished),
             (.unknown(.refused(code: "NOPERM")), .success),
-        ] as [(RecordReplication?, ExitStatus)])
+        ] as [(RecordReplication?, CloakroomCommand.ExitStatus)])
     func `a change that a failover may lose is not done, and the exit status says so`(
-        replication: RecordReplication?, status: ExitStatus
+        replication: RecordReplication?, status: CloakroomCommand.ExitStatus
     ) {
         #expect(UserCommandLine.note(replication) == status)
         if let replication { #expect(replication.sentence.contains("run this again") == (status == .unfinished)) }
     }
 
     @Test func `a part that failed counts more than one that needs another run`() {
-        #expect(ExitStatus.success.and(.success) == .success)
-        for status in [ExitStatus.failure, .unfinished] {
-            #expect(status.and(.success) == status && ExitStatus.success.and(status) == status)
+        #expect(CloakroomCommand.ExitStatus.success.and(.success) == .success)
+        for status in [CloakroomCommand.ExitStatus.failure, .unfinished] {
+            #expect(status.and(.success) == status && CloakroomCommand.ExitStatus.success.and(status) == status)
         }
-        #expect(ExitStatus.failure.and(.unfinished) == .failure && ExitStatus.unfinished.and(.failure) == .failure)
+        for (first, second) in [(.failure, .unfinished), (.unfinished, .failure)]
+            as [(CloakroomCommand.ExitStatus, CloakroomCommand.ExitStatus)]
+        { #expect(first.and(second) == .failure) }
     }
 
     // MARK: Ids
