@@ -131,11 +131,7 @@ class Plan:
         records = self._add("redis_records", "Redis, users' records", g["users"] * costs.memory["record"] / 1e9, "GB",
                             f"{plain(g['users'])} users × {plain(costs.memory['record'])} bytes")
         limits = self._windows()
-        held = self._add(
-            "redis_credentials", "Redis, shared credentials",
-            g["shared_cache"] * self["vends_peak"] * g["lifetime"] * costs.memory["credential"] / 1e9, "GB",
-            f"{plain(self['vends_peak'])}/s × {plain(g['lifetime'])} s × {plain(costs.memory['credential'])} bytes"
-            if g["shared_cache"] else "off: --shared-cache 1 turns it on")
+        held = self._credentials()
         streams = self._streams()
         memory = self._add("redis_memory", "Redis, in all", records + limits + held + streams, "GB",
                            "records + windows + credentials + streams")
@@ -156,6 +152,15 @@ class Plan:
             "redis_limits", "Redis, windows of limits",
             sum(number * keys for _, number, keys in begun) * costs.memory["limit"] / 1e9, "GB",
             f"({formula} keys) × {plain(costs.memory['limit'])} bytes; of the busiest hour, of each kind at most one a user")
+
+    def _credentials(self):
+        """Of each user one entry, which the next call of STS overwrites, with one scope for all of a user's vends."""
+        g, size = self.given, self.costs.memory["credential"]
+        entries = min(self["sts_peak"] * g["lifetime"], g["users"])
+        return self._add(
+            "redis_credentials", "Redis, shared credentials", g["shared_cache"] * entries * size / 1e9, "GB",
+            f"the lesser of {plain(self['sts_peak'])} calls/s × {plain(g['lifetime'])} s and {plain(g['users'])} users, × "
+            f"{plain(size)} bytes" if g["shared_cache"] else "off: --shared-cache 1 turns it on")
 
     def _streams(self):
         """Each is one key, and so on one primary however many there are."""
