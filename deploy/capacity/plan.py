@@ -135,10 +135,12 @@ class Plan:
         streams = self._streams()
         memory = self._add("redis_memory", "Redis, in all", records + limits + held + streams, "GB",
                            "records + windows + credentials + streams")
-        by_memory = math.ceil(memory / g["redis_full"] / g["redis_gb"] - 1e-9)
+        allowed = g["redis_full"] * g["redis_gb"]
+        by_memory = _primaries(memory - streams, streams, allowed)
         by_cpu = math.ceil(self["redis_cores"] / g["busy"] - 1e-9)
         self._add("redis_primaries", "Redis primaries", max(1, by_memory, by_cpu), "",
-                  f"the greater of ⌈{plain(memory)} ÷ {plain(g['redis_full'])} full ÷ {plain(g['redis_gb'])} GB⌉ and "
+                  f"the greater of ⌈{plain(memory - streams)} ÷ ({plain(g['redis_full'])} full × {plain(g['redis_gb'])} GB"
+                  f"{f' − {plain(streams)} of streams' if 0 < streams < allowed else ''})⌉ and "
                   f"⌈{plain(self['redis_cores'])} ÷ {plain(g['busy'])} busy⌉")
 
     def _windows(self):
@@ -163,10 +165,10 @@ class Plan:
             f"{plain(size)} bytes" if g["shared_cache"] else "off: --shared-cache 1 turns it on")
 
     def _streams(self):
-        """Each is one key, and so on one primary however many there are."""
+        """Each is one key, and so on one primary however many there are; both may be on the same."""
         g, size = self.given, STREAM_BYTES
         of_event = size["event"] + g["batch"] * size["event_key"]
-        parts = []
+        parts, ways_out = [], []
         for name, title, number, each, formula, way_out in (
                 ("audit", "audit lines", g["audit_stream"], size["audit_line"], f"{size['audit_line']} bytes",
                  "lower audit.streamMaximumLength, or give audit.file instead"),
@@ -176,10 +178,11 @@ class Plan:
             parts.append(self._add(
                 f"redis_{name}_stream", f"Redis, stream of {title}", number * each / 1e9, "GB",
                 f"{plain(number)} × {formula}" if number else f"off: --{name}-stream N turns it on"))
+            ways_out += [way_out] if number else []
+        if ways_out:
             allowed = g["redis_full"] * g["redis_gb"]
-            if number:
-                self.limits.append(Limit(f"{name}_stream", f"stream of {title}, in one Redis server", parts[-1], allowed, way_out,
-                                         parts[-1] > allowed * (1 + 1e-9), " GB"))
+            self.limits.append(Limit("streams", "streams, in one Redis server", sum(parts), allowed, "; ".join(ways_out),
+                                     sum(parts) >= allowed * (1 - 1e-9), " GB"))
         return sum(parts)
 
     def _s3(self):
@@ -224,3 +227,9 @@ class Plan:
         ]
         self._add("dollars", "in all; STS costs nothing; storage and traffic come besides", sum(parts), "$/day",
                   "copies + uploads + hosts + Redis")
+
+
+def _primaries(spread, streams, allowed):
+    """The fewest that hold `spread` in equal parts, one of them besides `streams`; where there are none, those for the rest."""
+    room = allowed - streams
+    return math.ceil(spread / (room if room > allowed * 1e-9 else allowed) - 1e-9)
