@@ -8,6 +8,12 @@ import re
 
 SHIPPED_COSTS = pathlib.Path(__file__).resolve().parent / "costs.json"
 MAXIMUM_ROLES = 16      # of vending.roles, the one of vending.roleARN among them
+MAXIMUM_ENTRIES = 1_000_000     # of vending.credentialCache.maximumEntries
+# A worker hands out credentials again until between 50 and 60 % of their life is over.
+REUSED_FOR = 0.55
+# The cache has two generations of half of maximumEntries: when the younger is full, the elder goes.
+KEPT_FOR_SURE = 0.5
+ENTRY_BYTES = 3500              # of a worker, for one entry
 # upload and uploadBytes, renew and renewKeys: each of the device, and of the user with all devices
 WINDOWS_OF_A_REQUEST = 4
 # Of one entry of a stream: MEMORY USAGE of the whole stream, divided by its entries. An event names the keys of a renewal.
@@ -59,6 +65,7 @@ OPTIONS = [
     Option("cached", 0, "share", 0, 1, "vends that a worker serves from its cache"),
     Option("lifetime", 3600, "s", 900, 43_200, "vending.lifetimeSeconds"),
     Option("shared_cache", 0, "0 or 1", 0, 1, "whether workers share credentials in Redis", whole=True),
+    Option("cache_entries", 10_000, "/worker", 1, MAXIMUM_ENTRIES, "vending.credentialCache.maximumEntries", whole=True),
     Option("roles", None, "", 1, MAXIMUM_ROLES, "roles with a quota of STS of their own: vending.roles", whole=True),
     Option("prefixes", None, "", 1, 10_000, "S3 prefixes that assets are spread over", whole=True),
     Option("cores", 4, "/host", 1, 512, "cores of a host", whole=True),
@@ -232,6 +239,8 @@ class Costs:
         found.append(Input("Redis: keys of limits that a vend leaves", self.limit_keys, "", "measured", source))
         found.append(Input("Redis: keys of limits that an upload or a renewal leaves", WINDOWS_OF_A_REQUEST, "", "measured",
                            "KEYS of Redis 7.0 after requests of one user each"))
+        found.append(Input("worker: an entry of its cache", ENTRY_BYTES, "bytes", "measured",
+                           "VmRSS of a worker, vends of 6,000 users more"))
         for name, value in STREAM_BYTES.items():
             found.append(Input(f"Redis: {name.replace('_', ' ')} of a stream", value, "bytes", "measured",
                                "MEMORY USAGE of Redis 7.0"))

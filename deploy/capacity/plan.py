@@ -3,7 +3,8 @@
 import dataclasses
 import math
 
-from inputs import MAXIMUM_ROLES, STREAM_BYTES, WINDOWS_OF_A_REQUEST, exact, plain
+from inputs import (ENTRY_BYTES, KEPT_FOR_SURE, MAXIMUM_ENTRIES, MAXIMUM_ROLES, REUSED_FOR, STREAM_BYTES, WINDOWS_OF_A_REQUEST,
+                    exact, plain)
 
 _DAY = 86_400
 _SPARE_HOSTS = 1        # one may be lost, or be upgraded
@@ -56,6 +57,7 @@ class Plan:
         self._redis()
         self._s3()
         self._hosts()
+        self._cache()
         self._money()
 
     def __getitem__(self, name):
@@ -211,6 +213,28 @@ class Plan:
                   f"thread, and {plain(self['hosts'])} hosts")
         self._add("redis_hosts", "hosts of Redis", self["redis_primaries"] * _COPIES, "",
                   f"{plain(self['redis_primaries'])} × (a primary and a replica)")
+
+    def _cache(self):
+        """Whether workers keep credentials for as long as they hand them out again: --cached promises as much."""
+        g = self.given
+        most = g["users"] * self["workers"]
+        entries = self._add(
+            "cache_entries", "credentials that are handed out again, at peak",
+            min(self["sts_peak"] * g["lifetime"] * REUSED_FOR, most) if g["cached"] else 0, "",
+            f"{plain(self['sts_peak'])} calls/s × {plain(g['lifetime'])} s × {REUSED_FOR} of their life; at most {plain(most)}, one of "
+            "a user in each worker" if g["cached"] else "none: --cached is 0")
+        needed = self._add("cache_maximum", "entries needed in each worker's cache", math.ceil(
+            entries / KEPT_FOR_SURE / self["workers"] - 1e-9), "",
+            f"⌈{plain(entries)} ÷ {plain(self['workers'])} workers ÷ {KEPT_FOR_SURE}⌉, as a full cache drops the older half at once")
+        if not g["cached"] or g["shared_cache"]:
+            return
+        shared = "share the cache in Redis: vending.credentialCache.shared, --shared-cache 1"
+        larger = f"raise vending.credentialCache.maximumEntries to {needed:,} (--cache-entries), with " \
+            f"{plain(needed * ENTRY_BYTES / 1e9)} GB for it in each worker"
+        self.limits.append(Limit(
+            "cache", f"entries in caches of {plain(self['workers'])} workers", entries,
+            self["workers"] * g["cache_entries"] * KEPT_FOR_SURE,
+            f"{shared}, or {larger}" if needed <= MAXIMUM_ENTRIES else shared, needed > g["cache_entries"], ""))
 
     def _money(self):
         g = self.given

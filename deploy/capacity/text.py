@@ -10,6 +10,7 @@ _GROUPS = [
                "redis_event_stream", "redis_memory", "redis_primaries")),
     ("S3", ("s3_writes_peak", "prefixes")),
     ("Machines", ("workers", "hosts", "redis_hosts")),
+    ("Caches of workers", ("cache_entries", "cache_maximum")),
     ("Money", ("dollars_copies", "dollars_uploads", "dollars_hosts", "dollars_redis", "dollars")),
 ]
 
