@@ -29,6 +29,7 @@ import web
 import wires
 from limits import BROUGHT_ALONG, NOT_IN_QUICK
 from processes import NotMeasured, memory_megabytes
+from redis import RedisCounter
 from scenarios import all_scenarios, rs256_scenarios
 
 _SLOW_MILLISECONDS = 50
@@ -370,7 +371,7 @@ class Bench:
         return order[::-1] if number % 2 else order
 
     def _round(self, scenario):
-        redis = costs.RedisCounter(self.parts.run / "redis.sock") if self.wants_costs else None
+        redis = RedisCounter(self.parts.run / "redis.sock") if self.wants_costs else None
         before = redis and redis.commands()
         result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
                                    self.watched[scenario.name])
@@ -396,14 +397,14 @@ class Bench:
             raise NotMeasured(f"costs: requests of {', '.join(failed)} failed")
         rates = costs.at_rates(self.parts, "vend_cached", self.ports["vend_cached"], self.watched["vend_cached"],
                                self.is_quick)
-        redis = costs.RedisCounter(self.parts.run / "redis.sock")
-        keys, limit = costs.limit_keys(redis, self.ports["vend_sts"], self.files["vend_sts"], 64)
+        redis = RedisCounter(self.parts.run / "redis.sock")
+        keys, limit = costs.limit_keys(self.parts, redis, self.ports["vend_sts"], self.files["vend_sts"], 64)
         record = costs.record_bytes(self.parts, redis, "records", self.canned)
         self.parts.start_worker("sharing", self.canned, shares=True)
         ports, _ = self.parts.start_front({"sharing": True}, "front-costs")
-        credential = costs.credential_bytes(redis, lambda: named["vend_cached"].check(ports["sharing"]))
+        credential = costs.credential_bytes(self.parts, redis, lambda: named["vend_cached"].check(ports["sharing"]))
         self.costs = (results, {name: self.measured[name] for name in costs.SCENARIOS},
-                      rates, keys, (record, limit, credential))
+                      rates, keys, (record, limit, credential), redis.info("server", "redis_version"))
 
     def _model(self):
         print("comparing deploy/simulate with cloakroom load", flush=True)

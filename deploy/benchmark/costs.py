@@ -2,12 +2,12 @@
 
 import datetime
 import json
-import socket
 import statistics
 import subprocess
 
 import generator
 import load
+import memory
 from processes import NotMeasured, cpu_by_thread
 
 SCENARIOS = ("vend_cached", "vend_sts", "upload", "renew_20", "renew_100")
@@ -19,49 +19,14 @@ _ROLES = ("worker", "nginx", "redis")
 _SAMPLES = 200
 
 
-class RedisCounter:
-    """Commands that Redis has run, those within scripts included."""
-
-    def __init__(self, path):
-        self._path = str(path)
-
-    def commands(self):
-        text = self.ask("INFO", "stats").decode()
-        return int(next(line.split(":")[1] for line in text.splitlines() if line.startswith("total_commands_processed:")))
-
-    def ask(self, *words):
-        """A number, or the bytes of a string; an array as the bytes of its strings."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(5)
-            connection.connect(self._path)
-            connection.sendall(b"*%d\r\n" % len(words) + b"".join(
-                b"$%d\r\n%s\r\n" % (len(each), each) for each in (
-                    word if isinstance(word, bytes) else str(word).encode() for word in words)))
-            with connection.makefile("rb") as stream:
-                return _reply(stream)
-
-
-def _reply(stream):
-    kind, rest = (line := stream.readline())[:1], line[1:].rstrip()
-    if kind == b":":
-        return int(rest)
-    if kind == b"$":
-        return stream.read(int(rest) + 2)[:-2] if int(rest) >= 0 else None
-    if kind == b"*":
-        return [_reply(stream) for _ in range(int(rest))]
-    if kind == b"+":
-        return rest
-    raise NotMeasured(f"Redis says {line!r}")
-
-
-def limit_keys(redis, port, requests, connections):
+def limit_keys(parts, redis, port, requests, connections):
     """(keys of limits that a vend with a call of STS leaves, bytes of one)."""
     redis.ask("FLUSHALL")
     sent = 0
     while sent < _USERS:
         sent += load.run(port, requests, connections, 1)["requests"]
     keys = redis.ask("DBSIZE") / _USERS
-    return keys, _mean_bytes(redis, [redis.ask("RANDOMKEY") for _ in range(_SAMPLES)])
+    return keys, memory.bytes_of_key(parts, redis, [redis.ask("RANDOMKEY") for _ in range(_SAMPLES)])
 
 
 def at_rates(parts, name, port, watched, is_quick):
@@ -96,24 +61,17 @@ def record_bytes(parts, redis, name, upstream):
             env=environment, capture_output=True, text=True, timeout=20)
         if finished.returncode != 0:
             raise NotMeasured(f"user set: {finished.stderr.strip()}")
-    return _mean_bytes(redis, redis.ask("KEYS", "*user:*"))
+    return memory.bytes_of_key(parts, redis, redis.ask("KEYS", "*user:*"))
 
 
-def credential_bytes(redis, ask):
-    """Of what workers share; `ask` sends a vend to one that does."""
+def credential_bytes(parts, redis, vend):
+    """Of what workers share; `vend` sends a vend to one that does."""
     redis.ask("FLUSHALL")
-    ask()
-    return _mean_bytes(redis, redis.ask("KEYS", "*cred:*"))
+    vend()
+    return memory.bytes_of_key(parts, redis, redis.ask("KEYS", "*cred:*"))
 
 
-def _mean_bytes(redis, keys):
-    sizes = [redis.ask("MEMORY", "USAGE", each, "SAMPLES", 0) for each in keys]
-    if not sizes:
-        raise NotMeasured("Redis has none of the keys whose memory was to be measured")
-    return sum(sizes) / len(sizes)
-
-
-def document(machine, how, results, rounds, rates, keys, sizes):
+def document(machine, how, results, rounds, rates, keys, sizes, redis_version):
     """The file's content. `results` are summaries by scenario, `rounds` the single rounds, `rates` those of `at_rates`."""
     scenarios = {}
     for name in SCENARIOS:
@@ -125,5 +83,7 @@ def document(machine, how, results, rounds, rates, keys, sizes):
     return json.dumps({
         "machine": machine, "date": datetime.date.today().isoformat(), "how": how, "scenarios": scenarios,
         "rates": rates,
+        "redis_bytes_how": f"used_memory of Redis {redis_version}, over {memory.KEYS:,} keys of a kind: with their places in Redis' "
+                           "tables, just after these have grown",
         "redis_bytes": {"record": round(record), "limit": round(limit), "credential": round(credential)},
         "redis_keys_per_vend": round(keys, 2)}, indent=1, ensure_ascii=False) + "\n"

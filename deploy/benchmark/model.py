@@ -7,9 +7,9 @@ import statistics
 import subprocess
 import sys
 
-import costs
 import generator
 from processes import NotMeasured, cpu_by_thread
+from redis import RedisCounter
 
 _SHARES = (0.3, 0.6, 0.9)       # of the knee
 _ROUNDS = 5                     # of each, in turn: a p99 of one run is as much the machine's as the stack's
@@ -76,7 +76,7 @@ def error_max(parts, upstream, redis_socket, costs_file, seconds):
     names = [f"model-{number}" for number in range(1, _WORKERS + 1)]
     workers = [parts.start_worker(each, upstream) for each in names]
     port = parts.start_front_of_several("model", names)
-    redis = costs.RedisCounter(redis_socket)
+    redis = RedisCounter(redis_socket)
     with _Quotas([each.pid for each in workers]) as is_limited:
         def load(rate, *options):
             return generator.open_loop(parts, names[0], port, rate, "--users", _USERS, "--warm-up", "0s", *options)

@@ -191,6 +191,7 @@ class Costs:
             self.machine, self.date = str(content["machine"]), str(content["date"])
             measured = {name: _numbers(content["scenarios"][name], _FIELDS) for name in _SCENARIOS}
             self.memory = dict(zip(_MEMORY, _numbers(content["redis_bytes"], _MEMORY)))
+            self.memory_how = str(content.get("redis_bytes_how", ""))
             self.limit_keys = float(content["redis_keys_per_vend"])
             self.rates = sorted((AtRate(*_numbers(each, _OF_RATE)) for each in content["rates"]), key=lambda each: each.rate)
         except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -235,7 +236,7 @@ class Costs:
                 found.append(Input(f"{title}: {part}", round(value, 2), "µs of CPU", "measured", source))
             found.append(Input(f"{title}: Redis commands", round(cost.commands, 2), "", "measured", source))
         for name, value in self.memory.items():
-            found.append(Input(f"Redis: {name}", value, "bytes/key", "measured", source))
+            found.append(Input(f"Redis: {name}", value, "bytes/key", "measured", self.memory_how or source))
         found.append(Input("Redis: keys of limits that a vend leaves", self.limit_keys, "", "measured", source))
         found.append(Input("Redis: keys of limits that an upload or a renewal leaves", WINDOWS_OF_A_REQUEST, "", "measured",
                            "KEYS of Redis 7.0 after requests of one user each"))
