@@ -17,6 +17,7 @@ _PEAK = (600, 30, 3)                # at, for, times as many vends
 _FAILOVER = (1200, 4.0)             # at, for: a cluster with a node timeout of 2 s, measured
 _THROTTLING = (1800, 60, 0.5)       # at, for, part of the quota that is left
 _EXPIRY = (2400, 60)                # at, in one second as many as otherwise in so many
+_RELOAD = 2700                      # each worker is replaced, and its cache with it
 _SLOW_DOWN = (3000, 60, 0.5)
 _QUIET = 300                        # seconds at the beginning that say what is normal
 _LAST = 10                          # a queue is to be settled so many seconds before the end
@@ -90,7 +91,7 @@ class Hour:
         self._random = random.Random(seed)
         self._plan, self._given, self._progress = plan, plan.given, progress
         self._sts_seconds = sts_ms / 1000
-        self.rate = plan["vends_peak"]
+        self.rate, self._entries = plan["vends_peak"], plan["cache_entries"]
         self.vends = self.served = self.refused = self.throttled = 0
         self.queues = [Queue("work of the busiest worker", "ms"), Queue("work of Redis", "ms"),
                        Queue("requests that wait for STS", "requests"), Queue("clients that will come again", "clients"),
@@ -100,6 +101,7 @@ class Hour:
             (_FAILOVER[0], f"a primary of Redis is lost: {_FAILOVER[1]:g} s without"),
             (_THROTTLING[0], f"STS takes {_THROTTLING[2]:.0%} of its quota for {_THROTTLING[1]} s"),
             (_EXPIRY[0], f"{self.rate * _EXPIRY[1]:,.0f} credentials end in one second"),
+            *self._reload(),
             (_SLOW_DOWN[0], f"S3 takes {_SLOW_DOWN[2]:.0%} of its writes for {_SLOW_DOWN[1]} s")]
         self._run()
 
@@ -123,6 +125,7 @@ class Hour:
         self._roles = [_STS(self._given["sts_quota"]) for _ in range(self._plan.roles)]
         self._later = []            # (time, number, what, attempt): calls of STS to repeat, and clients to come again
         self._number = self._waiting = self._coming = 0
+        self._lost = 0.0            # share of what is handed out again that a reload has emptied caches of
         writes = 0.0
         for second in range(SECONDS):
             self._second(second)
@@ -136,6 +139,14 @@ class Hour:
                 self.events.append((end, "stopped: more clients wait than otherwise come in ten minutes"))
                 break
 
+    def _reload(self):
+        """What it does, where anything is cached."""
+        if not self._entries:
+            return []
+        if self._given["shared_cache"]:
+            return [(_RELOAD, "a reload: the workers' caches are empty, and what was in them is in Redis")]
+        return [(_RELOAD, f"a reload: the workers' caches are empty, and {self._entries:,.0f} credentials are fetched again")]
+
     def _load(self, role):
         return self._plan[f"{role}_uploads"] + self._plan[f"{role}_renewals"]
 
@@ -143,6 +154,8 @@ class Hour:
         """All that begins in this second, in order."""
         rate = self.rate * (_PEAK[2] if _PEAK[0] <= second < _PEAK[0] + _PEAK[1] else 1)
         count = self._poisson(rate) + (self._poisson(self.rate * _EXPIRY[1]) if second == _EXPIRY[0] else 0)
+        if second == _RELOAD and not self._given["shared_cache"]:
+            self._lost = 1.0
         self._deepest = [0.0, 0.0]
         draw = self._random.random
         arrivals = sorted([second + draw() for _ in range(count)], reverse=True)
@@ -153,48 +166,58 @@ class Hour:
                 at, _, what, attempt = heapq.heappop(later)
                 what(at, attempt)
             else:
-                self._vend(arrivals.pop(), 0)
+                self._vend(arrivals.pop(), (0, self._drawn()))
 
-    def _vend(self, now, visits):
+    def _drawn(self):
+        """Whether a vend's credentials are cached, were before the reload, or are new."""
+        share, drawn = self._given["cached"], self._random.random()
+        return "new" if drawn >= share else "lost" if drawn >= share * (1 - self._lost) else "cached"
+
+    def _vend(self, now, state):
+        visits, kind = state
         if visits:
             self._coming -= 1
-        cached = self._random.random() < self._given["cached"]
-        cost = self._hit if cached else self._miss
+        cost = self._hit if kind == "cached" else self._miss
         self._take(0, now, cost.worker / 1e6)
         if _FAILOVER[0] <= now < _FAILOVER[0] + _FAILOVER[1]:
             # limits.vend.whenRedisIsAway is "closed".
-            self._refuse(now, visits)
+            self._refuse(now, state)
             return
         self._take(1, now, cost.redis / 1e6)
-        if cached:
+        if kind == "cached":
             self.served += 1
             return
         self._waiting += 1
-        self._call(now, (1, visits, self._roles[self._random.randrange(len(self._roles))]))
+        self._call(now, (1, state, self._roles[self._random.randrange(len(self._roles))]))
 
     def _call(self, now, state):
-        attempt, visits, role = state
+        attempt, vend, role = state
         part = _THROTTLING[2] if _THROTTLING[0] <= now < _THROTTLING[0] + _THROTTLING[1] else 1
         if role.takes(now, part):
             role.budget = min(_BUDGET, role.budget + (_RETRY if attempt > 1 else _REFUND))
-            self._push(now + self._sts_seconds, self._finish, visits)
+            self._push(now + self._sts_seconds, self._finish, vend)
             return
         self.throttled += 1
         if attempt < _ATTEMPTS and role.budget >= _RETRY:
             role.budget -= _RETRY
-            self._push(now + self._random.random() * 2 ** (attempt - 1), self._call, (attempt + 1, visits, role))
+            self._push(now + self._random.random() * 2 ** (attempt - 1), self._call, (attempt + 1, vend, role))
             return
         self._waiting -= 1
-        self._refuse(now, visits)
+        self._refuse(now, vend)
 
-    def _finish(self, now, visits):
+    def _finish(self, now, vend):
         self._waiting -= 1
         self.served += 1
+        if self._lost and self._entries:
+            # A new user's take the place of ones that have ended, which may have been among those that were lost.
+            self._lost = max(0.0, self._lost - (1 if vend[1] == "lost" else self._lost) / self._entries)
 
-    def _refuse(self, now, visits):
+    def _refuse(self, now, vend):
+        """The client comes again, and no other has fetched its credentials meanwhile."""
+        visits, kind = vend
         self.refused += 1
         self._coming += 1
-        self._push(now + 1 + self._random.random() * min(_LONGEST_DELAY, 2 ** min(visits, 10)), self._vend, visits + 1)
+        self._push(now + 1 + self._random.random() * min(_LONGEST_DELAY, 2 ** min(visits, 10)), self._vend, (visits + 1, kind))
 
     def _push(self, at, what, state):
         self._number += 1
