@@ -224,6 +224,11 @@ class Costs:
         share = math.log(rate / below.rate) / math.log(above.rate / below.rate)
         return AtRate(*(one + share * (two - one) for one, two in zip(dataclasses.astuple(below), dataclasses.astuple(above))))
 
+    def wakes(self, rate):
+        """What a request costs more, at a rate of each worker, than where no process sleeps."""
+        at, busy = self.at(rate), self.vend_cached
+        return Cost(max(0, at.worker - busy.worker), max(0, at.nginx - busy.nginx), max(0, at.redis - busy.redis), 0)
+
     def inputs(self):
         """For the list of what a plan is made of."""
         source = f"{self.path.name}: {self.machine}, {self.date}"
@@ -235,6 +240,9 @@ class Costs:
             for part, value in (("worker", cost.worker), ("nginx", cost.nginx), ("Redis", cost.redis)):
                 found.append(Input(f"{title}: {part}", round(value, 2), "µs of CPU", "measured", source))
             found.append(Input(f"{title}: Redis commands", round(cost.commands, 2), "", "measured", source))
+        for each in self.rates:
+            for part, value in (("worker", each.worker), ("nginx", each.nginx), ("Redis", each.redis)):
+                found.append(Input(f"vend, cached, at {plain(each.rate)}/s: {part}", value, "µs of CPU", "measured", source))
         for name, value in self.memory.items():
             found.append(Input(f"Redis: {name}", value, "bytes/key", "measured", self.memory_how or source))
         found.append(Input("Redis: keys of limits that a vend leaves", self.limit_keys, "", "measured", source))

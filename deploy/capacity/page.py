@@ -57,7 +57,7 @@ def _roles(plan):
 
 
 def _cpu(plan):
-    rows = [(title, [(kind, 1000 * plan[f"{role}_{kind}"]) for kind in ("vends", "uploads", "renewals")])
+    rows = [(title, [(kind, 1000 * plan[f"{role}_{kind}"]) for kind in ("vends", "uploads", "renewals", "wakes")])
             for role, title in (("worker", "workers"), ("nginx", "nginx"), ("redis", "Redis"))]
     return plots.bars("CPU at peak", rows, "thousandths of a core")
 

@@ -56,7 +56,6 @@ class Plan:
         self._cpu()
         self._redis()
         self._s3()
-        self._hosts()
         self._cache()
         self._money()
 
@@ -122,8 +121,54 @@ class Plan:
                 each = getattr(cost, role)
                 self._add(f"{role}_{name}", f"{title}, for {name}, at peak", rate * each / 1e6, "cores",
                           f"{plain(rate)}/s × {plain(each)} µs")
-            self._add(f"{role}_cores", f"{title}, in all, at peak",
-                      sum(self[f"{role}_{name}"] for name, *_ in self.parts), "cores", "vends + uploads + renewals")
+        workers, hosts = self._fewest_machines()
+        self._cores("worker", "workers", workers, workers)
+        self._cores("nginx", "nginx", hosts * g["cores"], workers)
+        self._machines(workers, hosts)
+
+    def _fewest_machines(self):
+        """(workers, hosts). The more there are, the more often each is asleep when a request comes, and is woken."""
+        g, workers, hosts = self.given, 1, 1
+        while True:
+            of_workers = self._used("worker", workers, workers)
+            cores = of_workers + self._used("nginx", hosts * g["cores"], workers)
+            needed = max(1, math.ceil(cores / g["busy"] / g["cores"] - 1e-9)) + _SPARE_HOSTS
+            fewest = max(needed, math.ceil(of_workers / g["busy"] - 1e-9))
+            if fewest <= workers and needed <= hosts:
+                return workers, hosts
+            workers, hosts = max(workers, fewest), max(hosts, needed)
+
+    def _busy(self, role):
+        """Cores that a role's requests need where no process sleeps."""
+        return sum(self[f"{role}_{name}"] for name, *_ in self.parts)
+
+    def _asleep(self, role, workers):
+        """(wakes a second where all are asleep, as many as of a cached vend for one; µs of each). A worker is woken twice by a vend and
+        wakes others twice, and a response of STS wakes it once more."""
+        wakes = self["requests_peak"] + (self["sts_peak"] / 4 if role == "worker" else 0)
+        return wakes, getattr(self.costs.wakes(self["requests_peak"] / workers), role)
+
+    def _used(self, role, processes, workers):
+        """Cores that a role uses: a request finds a process asleep as often as it has nothing to do."""
+        wakes, each = self._asleep(role, workers)
+        busy, asleep = self._busy(role), wakes * each / 1e6
+        return max(busy, (busy + asleep) / (1 + asleep / processes))
+
+    def _cores(self, role, title, processes, workers):
+        used, busy = self._used(role, processes, workers), self._busy(role)
+        wakes, each = self._asleep(role, workers)
+        self._add(f"{role}_wakes", f"{title}, to wake from sleep, at peak", used - busy, "cores",
+                  f"{plain(wakes)}/s × {plain(each)} µs × (1 − {plain(used)} ÷ {plain(processes)} threads)")
+        self._add(f"{role}_cores", f"{title}, in all, at peak", used, "cores", "vends + uploads + renewals + wakes")
+
+    def _machines(self, workers, hosts):
+        g = self.given
+        self._add("hosts", "hosts of workers and nginx", hosts, "",
+                  f"⌈({plain(self['worker_cores'])} + {plain(self['nginx_cores'])}) cores ÷ {plain(g['busy'])} busy ÷ "
+                  f"{plain(g['cores'])}⌉ + {_SPARE_HOSTS} to lose")
+        self._add("workers", "workers", workers, "",
+                  f"the greater of ⌈{plain(self['worker_cores'])} cores ÷ {plain(g['busy'])} busy⌉, for each has one "
+                  f"thread, and {plain(hosts)} hosts")
 
     def _redis(self):
         g, costs = self.given, self.costs
@@ -138,12 +183,15 @@ class Plan:
         memory = self._add("redis_memory", "Redis, in all", records + limits + held + streams, "GB",
                            "records + windows + credentials + streams")
         allowed = g["redis_full"] * g["redis_gb"]
-        by_memory = _primaries(memory - streams, streams, allowed)
-        by_cpu = math.ceil(self["redis_cores"] / g["busy"] - 1e-9)
-        self._add("redis_primaries", "Redis primaries", max(1, by_memory, by_cpu), "",
+        primaries = max(1, _primaries(memory - streams, streams, allowed))
+        while (by_cpu := math.ceil(self._used("redis", primaries, self["workers"]) / g["busy"] - 1e-9)) > primaries:
+            primaries = by_cpu
+        self._cores("redis", "Redis", primaries, self["workers"])
+        self._add("redis_primaries", "Redis primaries", primaries, "",
                   f"the greater of ⌈{plain(memory - streams)} ÷ ({plain(g['redis_full'])} full × {plain(g['redis_gb'])} GB"
                   f"{f' − {plain(streams)} of streams' if 0 < streams < allowed else ''})⌉ and "
                   f"⌈{plain(self['redis_cores'])} ÷ {plain(g['busy'])} busy⌉")
+        self._add("redis_hosts", "hosts of Redis", primaries * _COPIES, "", f"{plain(primaries)} × (a primary and a replica)")
 
     def _windows(self):
         """Windows of an hour: of each user, with one device, those of a kind once, however many requests there are."""
@@ -199,20 +247,6 @@ class Plan:
             "s3", f"S3 writes, with {plain(available)} prefix{'es' if available > 1 else ''}", writes,
             available * g["s3_writes"], f"spread assets over {needed} prefixes, or let S3 split the one before users come",
             writes > available * g["s3_writes"] * (1 + 1e-9)))
-
-    def _hosts(self):
-        g = self.given
-        cores = self["worker_cores"] + self["nginx_cores"]
-        needed = max(1, math.ceil(cores / g["busy"] / g["cores"] - 1e-9))
-        self._add("hosts", "hosts of workers and nginx", needed + _SPARE_HOSTS, "",
-                  f"⌈({plain(self['worker_cores'])} + {plain(self['nginx_cores'])}) cores ÷ {plain(g['busy'])} busy ÷ "
-                  f"{plain(g['cores'])}⌉ + {_SPARE_HOSTS} to lose")
-        by_cpu = math.ceil(self["worker_cores"] / g["busy"] - 1e-9)
-        self._add("workers", "workers", max(self["hosts"], by_cpu), "",
-                  f"the greater of ⌈{plain(self['worker_cores'])} cores ÷ {plain(g['busy'])} busy⌉, for each has one "
-                  f"thread, and {plain(self['hosts'])} hosts")
-        self._add("redis_hosts", "hosts of Redis", self["redis_primaries"] * _COPIES, "",
-                  f"{plain(self['redis_primaries'])} × (a primary and a replica)")
 
     def _cache(self):
         """Whether workers keep credentials for as long as they hand them out again: --cached promises as much."""

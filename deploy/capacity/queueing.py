@@ -2,7 +2,8 @@
 
 The costs of a request are those of a machine that is busy. Where a process has nothing to do, it sleeps, and to wake it costs
 the one that sends it something and itself: several times what the request costs, on a virtual machine. Half of what a request
-costs more at a low rate is taken to be the sender's.
+costs more at a low rate is taken to be the sender's. A process that has more work wakes none: it is as busy as when the costs of a
+request were measured, which have no such part.
 """
 
 import collections
@@ -102,9 +103,8 @@ def _of_workers(load, cost, costs):
 def _wakes(costs, rate):
     """Microseconds that one costs the sender and the woken process, by the role of each, at a rate for each worker: how deep they
     sleep goes by how long. A request goes to Redis once, to the others twice, and each of them sends it on as often."""
-    at, busy = costs.at(rate), costs.vend_cached
-    return {"worker": max(0, at.worker - busy.worker) / 4, "nginx": max(0, at.nginx - busy.nginx) / 4,
-            "redis": max(0, at.redis - busy.redis) / 2}
+    found = costs.wakes(rate)
+    return {"worker": found.worker / 4, "nginx": found.nginx / 4, "redis": found.redis / 2}
 
 
 def times(load, costs):
@@ -128,6 +128,11 @@ class _Process:
         self.quota = quota
         self.budget = quota * _SLICE
         self.used = 0.0                         # seconds
+
+    def wakes(self):
+        """What it costs to send to one that sleeps. Those that a quota keeps waiting have work, but others are idle meanwhile."""
+        if not self.work or self.quota < 1:
+            self.work.appendleft([self.wake, None])
 
     def runs(self):
         return bool(self.work) and (self.quota >= 1 or self.budget > 1e-12)
@@ -202,9 +207,10 @@ class _Run:
         return [(each * 1e6 + self.random.lognormvariate(*self.wait)) for each in taken[_WARM_UP:]]
 
     def cores(self):
-        """Busy ones by role, of a run that has ended."""
+        """Busy ones by role, of a run that has ended. More requests than the rate may have come by chance: no thread has more."""
         roles = {"worker": self.workers, "nginx": self.nginx, "redis": [self.redis]}
-        return {role: sum(each.used for each in processes) / self.taken * self.load.rate for role, processes in roles.items()}
+        return {role: sum(min(1.0, each.used / self.taken * self.load.rate) for each in processes)
+                for role, processes in roles.items()}
 
     def _gap(self):
         return 1 / self.load.rate if self.load.even else self.random.expovariate(self.load.rate)
@@ -232,7 +238,7 @@ class _Run:
             taken.append(now - start)
             # The client, on another machine or here, is woken as well.
             if sender:
-                sender.work.appendleft([sender.wake, None])
+                sender.wakes()
             return
         process, seconds = steps.pop()
         if process is None:
@@ -241,5 +247,5 @@ class _Run:
         if not process.work:
             seconds += process.wake
             if sender:
-                sender.work.appendleft([sender.wake, None])
+                sender.wakes()
         process.work.append([seconds, request])

@@ -5,7 +5,8 @@ from inputs import exact, plain
 _GROUPS = [
     ("Requests", ("vends", "vends_peak", "uploads", "uploads_peak", "copies", "copies_peak", "renewals_peak", "requests_peak")),
     ("STS", ("sts_peak", "roles")),
-    ("CPU at peak", ("worker_vends", "worker_uploads", "worker_renewals", "worker_cores", "nginx_cores", "redis_cores")),
+    ("CPU at peak", ("worker_vends", "worker_uploads", "worker_renewals", "worker_wakes", "worker_cores", "nginx_wakes",
+                     "nginx_cores", "redis_wakes", "redis_cores")),
     ("Redis", ("redis_operations", "redis_records", "redis_limits", "redis_credentials", "redis_audit_stream",
                "redis_event_stream", "redis_memory", "redis_primaries")),
     ("S3", ("s3_writes_peak", "prefixes")),
