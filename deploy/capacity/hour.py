@@ -1,8 +1,9 @@
 """The busiest hour, request by request, with what goes wrong in it.
 
 Vends come at random (Poisson) at the peak's rate. Each waits for a worker, for Redis and, unless its credentials are cached,
-for a call of its role's STS. A call beyond the quota is throttled; the worker tries it as often as by default, from a budget
-of retries as the worker has (botocore's standard mode), and then answers 503. A client that got 503 comes again, after a
+for a call of its role's STS. A call beyond the quota is throttled; the worker tries it as often as by default, from its budget
+of retries for that role (botocore's standard mode), and then answers 503; after 20 of these in a row it makes no call for the
+role for a second, where there are others. A client that got 503 comes again, after a
 random part of a delay that doubles, without end. Credentials that could stand in for new ones are left out: reality is kinder.
 """
 
@@ -26,6 +27,7 @@ _HOPELESS = 600                     # more than so many seconds' vends cannot be
 
 _ATTEMPTS = 3                       # aws.maximumAttempts
 _BUDGET, _RETRY, _REFUND = 500, 5, 1    # of each role in a worker
+_THRESHOLD, _PAUSE = 20, 1.0            # of RoleBreaker
 _LONGEST_DELAY = 60
 
 
@@ -71,10 +73,10 @@ class Queue:
 
 
 class _STS:
-    """One role's quota, as a bucket of tokens that holds one second's, and the worker's budget of retries."""
+    """One role's quota, as a bucket of tokens that holds one second's."""
 
     def __init__(self, quota):
-        self.quota, self.tokens, self.at, self.budget = quota, quota, 0.0, _BUDGET
+        self.quota, self.tokens, self.at = quota, quota, 0.0
 
     def takes(self, now, part):
         self.tokens = min(self.quota * part, self.tokens + (now - self.at) * self.quota * part)
@@ -83,6 +85,39 @@ class _STS:
             return False
         self.tokens -= 1
         return True
+
+
+class _RoleClient:
+    """A worker's for one role: its budget of retries, and its breaker, which one that `is_alone` lacks."""
+
+    def __init__(self, sts, is_alone):
+        self.sts, self.budget, self.is_alone = sts, _BUDGET, is_alone
+        self.failures, self.open_until, self.is_probing = 0, 0.0, False
+
+    def begins(self, now):
+        """False where no call is made now."""
+        if self.failures < _THRESHOLD or self.is_alone:
+            return True
+        if now < self.open_until or self.is_probing:
+            return False
+        self.is_probing = True
+        return True
+
+    def retries(self):
+        """False where nothing is left of the budget."""
+        if self.budget < _RETRY:
+            return False
+        self.budget -= _RETRY
+        return True
+
+    def ends(self, now, attempt=None):
+        """With which attempt a call succeeded; None: it failed."""
+        self.is_probing = False
+        if attempt is None:
+            self.failures, self.open_until = self.failures + 1, now + _PAUSE
+        else:
+            self.failures = 0
+            self.budget = min(_BUDGET, self.budget + (_RETRY if attempt > 1 else _REFUND))
 
 
 class Hour:
@@ -122,7 +157,8 @@ class Hour:
         self._free = [max(1e-3, 1 - self._load(each) / len(servers))
                       for each, servers in zip(("worker", "redis"), self._servers)]
         self._hit, self._miss = costs.vend_cached, costs.vend_sts
-        self._roles = [_STS(self._given["sts_quota"]) for _ in range(self._plan.roles)]
+        roles = [_STS(self._given["sts_quota"]) for _ in range(self._plan.roles)]
+        self._clients = [[_RoleClient(each, len(roles) == 1) for each in roles] for _ in self._servers[0]]
         self._later = []            # (time, number, what, attempt): calls of STS to repeat, and clients to come again
         self._number = self._waiting = self._coming = 0
         self._lost = 0.0            # share of what is handed out again that a reload has emptied caches of
@@ -178,7 +214,7 @@ class Hour:
         if visits:
             self._coming -= 1
         cost = self._hit if kind == "cached" else self._miss
-        self._take(0, now, cost.worker / 1e6)
+        worker = self._take(0, now, cost.worker / 1e6)
         if _FAILOVER[0] <= now < _FAILOVER[0] + _FAILOVER[1]:
             # limits.vend.whenRedisIsAway is "closed".
             self._refuse(now, state)
@@ -187,30 +223,36 @@ class Hour:
         if kind == "cached":
             self.served += 1
             return
+        clients = self._clients[worker]
+        client = clients[self._random.randrange(len(clients))]
+        if not client.begins(now):
+            self._refuse(now, state)
+            return
         self._waiting += 1
-        self._call(now, (1, state, self._roles[self._random.randrange(len(self._roles))]))
+        self._call(now, (1, state, client))
 
     def _call(self, now, state):
-        attempt, vend, role = state
+        attempt, vend, client = state
         part = _THROTTLING[2] if _THROTTLING[0] <= now < _THROTTLING[0] + _THROTTLING[1] else 1
-        if role.takes(now, part):
-            role.budget = min(_BUDGET, role.budget + (_RETRY if attempt > 1 else _REFUND))
-            self._push(now + self._sts_seconds, self._finish, vend)
+        if client.sts.takes(now, part):
+            self._push(now + self._sts_seconds, self._finish, state)
             return
         self.throttled += 1
-        if attempt < _ATTEMPTS and role.budget >= _RETRY:
-            role.budget -= _RETRY
-            self._push(now + self._random.random() * 2 ** (attempt - 1), self._call, (attempt + 1, vend, role))
+        if attempt < _ATTEMPTS and client.retries():
+            self._push(now + self._random.random() * 2 ** (attempt - 1), self._call, (attempt + 1, vend, client))
             return
+        client.ends(now)
         self._waiting -= 1
         self._refuse(now, vend)
 
-    def _finish(self, now, vend):
+    def _finish(self, now, state):
+        attempt, (_, kind), client = state
+        client.ends(now, attempt)
         self._waiting -= 1
         self.served += 1
         if self._lost and self._entries:
             # A new user's take the place of ones that have ended, which may have been among those that were lost.
-            self._lost = max(0.0, self._lost - (1 if vend[1] == "lost" else self._lost) / self._entries)
+            self._lost = max(0.0, self._lost - (1 if kind == "lost" else self._lost) / self._entries)
 
     def _refuse(self, now, vend):
         """The client comes again, and no other has fetched its credentials meanwhile."""
@@ -224,11 +266,12 @@ class Hour:
         heapq.heappush(self._later, (at, self._number, what, state))
 
     def _take(self, kind, now, seconds):
-        """The work goes to the server of its kind (0 workers, 1 Redis) that is free first."""
+        """The work goes to the server of its kind (0 workers, 1 Redis) that is free first. Gives its place."""
         servers = self._servers[kind]
         place = min(range(len(servers)), key=servers.__getitem__) if len(servers) > 1 else 0
         servers[place] = max(now, servers[place]) + seconds / self._free[kind]
         self._deepest[kind] = max(self._deepest[kind], servers[place] - now)
+        return place
 
     def _writes(self, second, waiting):
         slow = _SLOW_DOWN[0] <= second < _SLOW_DOWN[0] + _SLOW_DOWN[1]
