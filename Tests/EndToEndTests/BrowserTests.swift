@@ -136,8 +136,8 @@ extension EndToEnd {
                 try check(TestRequest(method: "TRACE", target: "/v2/none"), 405, ["allow"])
                 try check(.get("/v2/attachments/presigned?\(String(repeating: "a", count: 5000))", token: token), 400)
                 try check(.renew(token, body: String(repeating: " ", count: 70_000)), 413)
-                // Nothing is vended here, but it is counted.
-                _ = try stack.askNginx(.vend(token))
+                // There is no STS: what is not vended counts in vendAll alone, ten times limits.vend.
+                for _ in 0..<10 { _ = try stack.askNginx(.vend(token)) }
                 try check(.vend(token), 429, ["retry-after", "ratelimit"])
                 stack.server?.stop()
                 try check(.vend(token), 502, ["retry-after"])

@@ -19,8 +19,9 @@ package struct WithdrawalScript: Sendable {
     }
 
     /// - Throws: `OOM` where the server does not know the flag.
-    @LoopActor
-    package func run(keys: [String], arguments: [String], by send: Sender) async throws(RedisError) -> RedisReply {
+    nonisolated(nonsending) package func run(keys: [String], arguments: [String], by send: Sender)
+        async throws(RedisError) -> RedisReply
+    {
         let refusal: RedisError
         do throws(RedisError) { return try await send(usual.call(keys: keys, arguments: arguments)) } catch {
             guard error == .refused(code: "OOM") else { throw error }
