@@ -68,12 +68,15 @@ package struct KneeSearch: Sendable {
     ///
     /// - Returns: with a bar for the errors of each route, and with one of latency where none at all is given.
     package static func bars(_ given: [LoadBar], _ mix: RequestMix) -> [LoadBar] {
-        let limitsErrors = mix.shares.allSatisfy { share in
-            given.contains { $0.limitsErrors && ($0.route == nil || $0.route == share.route) }
+        let routes = mix.shares.map(\.route).filter { route in
+            !given.contains { $0.limitsErrors && ($0.route == nil || $0.route == route) }
         }
-        var added: [String] = []
-        if given.isEmpty { added.append("p99>100ms") }
-        if !limitsErrors { added.append("errors>0.1%") }
+        var added = given.isEmpty ? ["p99>100ms"] : []
+        if routes.count == mix.shares.count {
+            added.append("errors>0.1%")
+        } else {
+            added += routes.map { "\($0.rawValue):errors>0.1%" }
+        }
         return given + added.compactMap { LoadBar($0) }
     }
 

@@ -132,6 +132,7 @@ final class RedisLink {
         guard state == .disconnected else { return }
         state = .connecting
         hasReplied = false
+        addresses.begin()
         attempt += 1
         let number = attempt
         limitAttempt(number, to: max(options.timeout, .milliseconds(250)) * 2)
@@ -227,7 +228,7 @@ final class RedisLink {
         let wasReady = isReady
         let wasOfUse = wasReady && (hasReplied || now &- readySince >= options.retryInterval.nanoseconds)
         let isImmediate = wasOfUse && reason == .unavailable
-        if !isImmediate { addresses.fail() }
+        if isImmediate { addresses.wasOfUse() } else { addresses.fail() }
         let hasOthers = !isImmediate && addresses.hasOthers
         state = .disconnected
         isAwaited = isImmediate && error == .interrupted || isAwaited && hasOthers

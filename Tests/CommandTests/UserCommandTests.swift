@@ -42,7 +42,7 @@ struct UserCommandTests {
         arguments: [
             (nil, .success), (.replicas(reached: 0, of: 2), .unfinished), (.replicas(reached: 1, of: 2), .success),
             (.noReplicas, .unfinished), (.unknown(.timeout), .unfinished),
-            (.unknown(.refused(code: "NOPERM")), .success),
+            (.unknown(.refused(code: "NOPERM")), .success), (.unknown(.refused(code: "ERR")), .success),
         ] as [(RecordReplication?, CloakroomCommand.ExitStatus)])
     func `a change that a failover may lose is not done, and the exit status says so`(
         replication: RecordReplication?, status: CloakroomCommand.ExitStatus

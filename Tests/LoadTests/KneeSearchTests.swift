@@ -110,7 +110,7 @@ struct KneeSearchTests {
         arguments: [
             ([], ["p99>100ms", "errors>0.1%"]), (["p99>20ms"], ["p99>20ms", "errors>0.1%"]),
             (["p99>20ms", "errors>5%"], ["p99>20ms", "errors>5%"]), (["errors>10"], ["errors>10"]),
-            (["vend:errors>5%"], ["vend:errors>5%", "errors>0.1%"]),
+            (["vend:errors>5%"], ["vend:errors>5%", "renew:errors>0.1%"]),
             (["vend:errors>5%", "renew:errors>9"], ["vend:errors>5%", "renew:errors>9"]),
         ] as [([String], [String])])
     func `the default bar for errors is added where the given ones leave a route without`(

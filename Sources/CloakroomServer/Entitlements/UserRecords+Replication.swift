@@ -9,12 +9,12 @@ package enum RecordReplication: Sendable, Equatable {
     /// Redis does not tell whether it has replicas, or how far they are.
     case unknown(RedisError)
 
-    /// Whether the change has to be made again, since a failover may lose it; where a right is missing, that would not help.
+    /// Whether the change has to be made again, since a failover may lose it; where the server tells nothing, that would not help.
     package var needsRepetition: Bool {
         switch self {
         case .replicas(let reached, _): reached == 0
         case .noReplicas: true
-        case .unknown(let error): error != .refused(code: "NOPERM")
+        case .unknown(let error): !error.isLasting
         }
     }
 
@@ -28,10 +28,14 @@ package enum RecordReplication: Sendable, Equatable {
             "Redis has no replicas: if the master fails, it is lost; start them, and run this again"
         case .unknown(let error):
             "how many of Redis' replicas have it is not known (\(error.label))"
-                + (error == .refused(code: "NOPERM")
-                    ? ": the Redis user needs +info and +wait" : "; run this again")
+                + (error.isLasting ? ": the Redis user needs +info and +wait" : "; run this again")
         }
     }
+}
+
+extension RedisError {
+    /// Whether the server would respond the same again: its user lacks the right, or it lacks the command.
+    var isLasting: Bool { ["NOPERM", "ERR", "MALFORMED"].contains { self == .refused(code: $0) } }
 }
 
 /// Why a change of a record that was to outlast a failover may not.

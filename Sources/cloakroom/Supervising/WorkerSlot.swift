@@ -30,7 +30,8 @@ final class WorkerSlot {
     private(set) var replacement = Replacement.done
     /// Whether the replacement is for a reload.
     private var isReload = true
-    /// Whether the last worker that was up in this place was ready when it was last looked at, also when it has ended since.
+    /// Whether the one that is being replaced was ready when it was last looked at, also when it has ended since and another is to
+    /// follow it.
     private var wasReady = false
     /// The socket of the worker that was published last; `nil` for ports.
     private var socket: FileIdentity?
@@ -74,10 +75,11 @@ final class WorkerSlot {
     ///
     /// - Parameter isReload: whether the second is to have what lies on the disk now. Then a first one that is ready keeps its place,
     ///   and the replacement fails, where the second is not ready within ten seconds: with settings that lead to no Redis, say.
-    ///   Where the first one ends meanwhile, a third follows that has what it had.
+    ///   Where the first one ends meanwhile, one that has what it had takes its place.
     func replace(isReload: Bool = true) {
         look()
         self.isReload = isReload
+        wasReady = current.map { $0.isUp && $0.readiness == .ready } ?? false
         startsAt = nil
         if let worker = current, !worker.isUp {
             current = nil
@@ -141,13 +143,13 @@ final class WorkerSlot {
             report(end, process)
             forget(worker)
             current = nil
-            // One that is to replace it is on its way already.
-            if next == nil { startAgain(afterUptime: worker.uptime) }
+            // One that is to replace it is on its way already, and may be long in coming where this one was ready.
+            if next == nil || isReload && wasReady { startAgain(afterUptime: worker.uptime) }
         }
     }
 
     func look() {
-        if current == nil, next == nil, let due = startsAt, due <= Monotonic.now {
+        if current == nil, let due = startsAt, due <= Monotonic.now {
             startsAt = nil
             start()
         }
@@ -160,13 +162,16 @@ final class WorkerSlot {
         }
         if let worker = current, worker.isUp {
             publish(worker)
-            wasReady = worker.readiness == .ready
+            // One that has just come up may be ready in a moment.
+            let isReady = worker.readiness == .ready
+            if isReady || worker.uptime > timeouts.ready { wasReady = isReady }
         }
         if let worker = next, worker.isUp, mayTakeOver(worker), publish(worker) {
             if isReload { program.hasReloaded(address.description) }
             if let old = current { leave(old) }
             current = worker
             next = nil
+            startsAt = nil
             replacement = .done
         }
     }

@@ -32,6 +32,31 @@ struct AddressRotationTests {
         #expect(taken == ["a", "b", "c", "a", "b"])
     }
 
+    @Test func `after one was of use, the others are tried again at once`() {
+        var rotation = AddressRotation()
+        var taken = [rotation.next(of: ["a", "b"])]
+        rotation.fail()
+        rotation.begin()
+        taken.append(rotation.next(of: ["a", "b"]))
+        rotation.wasOfUse()
+        rotation.begin()
+        taken.append(rotation.next(of: ["a", "b"]))
+        rotation.fail()
+        #expect(rotation.hasOthers)
+        rotation.begin()
+        taken.append(rotation.next(of: ["a", "b"]))
+        #expect(taken == ["a", "b", "b", "a"])
+    }
+
+    @Test func `an attempt that ends before the name is resolved says nothing of an address`() {
+        var rotation = AddressRotation()
+        #expect(rotation.next(of: ["a", "b"]) == "a")
+        rotation.begin()
+        rotation.fail()
+        #expect(!rotation.hasOthers)
+        #expect(rotation.next(of: ["a", "b"]) == "a")
+    }
+
     @Test func `an address that works is kept, and one that the name lost is forgotten`() {
         var rotation = AddressRotation()
         rotation.fail()
