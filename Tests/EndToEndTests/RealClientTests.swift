@@ -101,6 +101,25 @@ extension EndToEnd {
             return String(page[first.lowerBound..<last.lowerBound])
         }
 
+        @Test(.enabled(if: Programs.goClient != nil))
+        func `the SDK for Go puts, gets, lists, refreshes and is refused elsewhere`() throws {
+            let line = try Self.manual(from: "config.LoadDefaultConfig(ctx, config.WithCredentialsProvider", to: "`")
+            let source = try String(
+                contentsOfFile: "\(Programs.checkout)/Tests/EndToEndTests/Clients/go_client.go", encoding: .utf8)
+            #expect(source.contains("return \(line)\n"))
+            try Stack.run("go", .init(nginx: true, s3: true)) { stack in
+                let token = Tokens.token(user: "u_go", device: "go")
+                let arguments = ["container", try EndToEnd.s3().url, SeaweedFS.bucket, "photos/u_go/", "photos/u_g/"]
+                let (status, text) = try Self.run(
+                    stack, path: try #require(Programs.goClient), arguments, token: token
+                ) { url, _ in
+                    ["AWS_CONTAINER_CREDENTIALS_FULL_URI": url, "AWS_CONTAINER_AUTHORIZATION_TOKEN": token]
+                }
+                #expect(text == "put\nget\nlist\nrefresh\nrefused\n")
+                #expect(status == 0 && Self.vended(stack, to: "u_go") == 2)
+            }
+        }
+
         /// By the manual's lines, and by the variables of containers, which Debian's takes on loopback addresses.
         @Test(arguments: ["process", "container"])
         func `rclone copies into its own prefix and nowhere else`(way: String) throws {

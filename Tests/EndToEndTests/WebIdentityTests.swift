@@ -63,6 +63,18 @@ extension EndToEnd {
             }
         }
 
+        @Test(.enabled(if: Programs.goClient != nil))
+        func `the SDK for Go does so by web identity`() throws {
+            try Stack.run("sts-go", Self.options()) { stack in
+                let (status, text) = try Self.run(
+                    stack, try #require(Programs.goClient),
+                    ["web-identity", try EndToEnd.s3().url, SeaweedFS.bucket, "photos/u_go/", "photos/u_other/"],
+                    token: Tokens.token(user: "u_go", device: "go"))
+                #expect(text == "put\nget\nlist\nrefresh\nrefused\n")
+                #expect(status == 0 && Self.vended(stack, to: "u_go") == 2)
+            }
+        }
+
         /// object_store, which delta-rs and others use too, asks over https alone.
         @Test func `obstore gets its credentials over TLS`() throws {
             // It asks for 3600 s, whatever the worker has.

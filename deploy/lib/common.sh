@@ -15,8 +15,8 @@
 : "${CLOAKROOM_OPENAPI:=}"
 # For the checks of deploy/kubernetes, and for checkov: a folder with bin/checkov and bin/kubernetes-validate.
 : "${CLOAKROOM_SCANNERS:=}"
-# For the tests: a libfcgi linked with -Bsymbolic-functions; Valkey's server, beside Redis'.
-: "${CLOAKROOM_SYMBOLIC_LIBFCGI:=}" "${CLOAKROOM_VALKEY_SERVER:=}"
+# For the tests: a client of the AWS SDK for Go; a libfcgi linked with -Bsymbolic-functions; Valkey's server, beside Redis'.
+: "${CLOAKROOM_GO_CLIENT:=}" "${CLOAKROOM_SYMBOLIC_LIBFCGI:=}" "${CLOAKROOM_VALKEY_SERVER:=}"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 

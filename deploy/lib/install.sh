@@ -68,6 +68,25 @@ need_clients() { need_wheels CLOAKROOM_CLIENTS clients aws "boto3 and the aws CL
 # need_sdks: sets CLOAKROOM_SDKS to a folder with bin/python: clients of STS' own wire.
 need_sdks() { need_wheels CLOAKROOM_SDKS sdks python "s3fs, minio-py, obstore and polars" 295; }
 
+# need_go_client: sets CLOAKROOM_GO_CLIENT to a program on the distribution's AWS SDK for Go v2. Its status is 1 where there is no
+# package of that.
+need_go_client() {
+    [[ -z $CLOAKROOM_GO_CLIENT ]] || return 0
+    apt-cache show golang-github-aws-aws-sdk-go-v2-dev >/dev/null 2>&1 || return 1
+    need_packages golang-go golang-github-aws-aws-sdk-go-v2-dev
+    local source=$root/Tests/EndToEndTests/Clients/go_client.go digest program log=$state/logs/go.log
+    digest=$(sha256sum "$source")
+    program=$state/tools/go-client-${digest:0:12}
+    if [[ ! -x $program ]]; then
+        say "building the client of the AWS SDK for Go"
+        GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=$state/tools/go-cache go build -o "$program" "$source" >"$log" 2>&1 || {
+            tail -n 20 "$log" >&2
+            die "the client of the AWS SDK for Go could not be built; the whole story: $log"
+        }
+    fi
+    CLOAKROOM_GO_CLIENT=$program
+}
+
 # need_linters: sets CLOAKROOM_LINTERS to a folder with bin/python and bin/cfn-lint.
 need_linters() { need_wheels CLOAKROOM_LINTERS linters cfn-lint "cfn-lint and python-hcl2" 16; }
 

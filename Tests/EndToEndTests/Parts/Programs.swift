@@ -55,6 +55,13 @@ enum Programs {
     /// A folder of programs: `python`, which has the clients of STS' own wire.
     static var sdks: String { get throws { try folder("CLOAKROOM_SDKS", with: "python") } }
 
+    /// The client of the AWS SDK for Go v2; `nil` where the distribution has no package of that.
+    static var goClient: String? { optional("CLOAKROOM_GO_CLIENT") }
+
+    private static func optional(_ variable: String) -> String? {
+        ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     private static func folder(_ variable: String, with program: String) throws -> String {
         let folder = ProcessInfo.processInfo.environment[variable] ?? ""
         guard FileManager.default.isExecutableFile(atPath: "\(folder)/bin/\(program)") else {
@@ -65,9 +72,7 @@ enum Programs {
     }
 
     /// A libfcgi linked with `-Bsymbolic-functions`; `nil` where deploy/test could not build one.
-    static var symbolicLibrary: String? {
-        ProcessInfo.processInfo.environment["CLOAKROOM_SYMBOLIC_LIBFCGI"].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    static var symbolicLibrary: String? { optional("CLOAKROOM_SYMBOLIC_LIBFCGI") }
 
     /// The checkout, for the files of nginx/.
     static let checkout = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/")
