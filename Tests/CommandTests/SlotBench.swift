@@ -136,6 +136,14 @@ final class SlotBench {
         }
     }
 
+    /// Gives the slot a worker that is ready.
+    func adoptReady() throws -> SupervisorState.Worker {
+        let worker = try worker(
+            .current, [WorkerMemory.beats: 1, WorkerMemory.readiness: 2], isPublished: true)
+        try slot.adopt(worker, ownsSocket: true)
+        return worker
+    }
+
     /// A process as the program that ran before hands it on, with these words in its memory.
     func worker(
         _ role: SupervisorState.Worker.Role, _ words: [Int: UInt64], started age: Duration = .zero,

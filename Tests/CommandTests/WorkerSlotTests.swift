@@ -58,9 +58,7 @@ struct WorkerSlotTests {
     @Test @LoopActor func `a replacement that is not ready in time takes no place of one that is`() async throws {
         let bench = try SlotBench("")
         let slot = bench.slot
-        let ready = [WorkerMemory.beats: UInt64(1), WorkerMemory.readiness: 2]
-        let worker = try bench.worker(.current, ready, isPublished: true)
-        try slot.adopt(worker, ownsSocket: true)
+        let worker = try bench.adoptReady()
         try bench.write(SlotBench.comesUpNotReady)
         slot.replace()
         let second = try await bench.started(1)
@@ -80,9 +78,7 @@ struct WorkerSlotTests {
     {
         let bench = try SlotBench("")
         let slot = bench.slot
-        let ready = [WorkerMemory.beats: UInt64(1), WorkerMemory.readiness: 2]
-        let worker = try bench.worker(.current, ready, isPublished: true)
-        try slot.adopt(worker, ownsSocket: true)
+        let worker = try bench.adoptReady()
         try bench.write(SlotBench.comesUpNotReady)
         slot.replace()
         let second = try await bench.started(1)
@@ -101,9 +97,7 @@ struct WorkerSlotTests {
     {
         let bench = try SlotBench("")
         let slot = bench.slot
-        let ready = [WorkerMemory.beats: UInt64(1), WorkerMemory.readiness: 2]
-        let worker = try bench.worker(.current, ready, isPublished: true)
-        try slot.adopt(worker, ownsSocket: true)
+        let worker = try bench.adoptReady()
         slot.look()
         kill(worker.process, SIGKILL)
         _ = try await bench.end(of: worker.process)
