@@ -68,7 +68,8 @@ package final class RedisHealth {
         defer { isChecking = false }
         repeat {
             await check()
-            guard refusal != nil else { return }
+            // Without one, but with a link that was given up for one, the check was cut off.
+            guard refusal != nil || redis.refusal != nil else { return }
             try? await LoopActor.sleep(for: .milliseconds(500))
         } while !Task.isCancelled
     }
