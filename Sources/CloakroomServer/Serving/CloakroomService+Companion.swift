@@ -85,6 +85,8 @@ extension CloakroomService {
                 return .answered(RouteResponse(.malformedBody))
             }
             var permit: LimitPermit?
+            // What is not given back.
+            defer { permit?.keep() }
             let outcome = try await uploads.complete(
                 ticket, asked.parts,
                 admit: { bytes in

@@ -1,5 +1,6 @@
 import CloakroomHTTP
 import CloakroomLoop
+import CloakroomRedis
 import CloakroomTestSupport
 import Foundation
 import Synchronization
@@ -25,6 +26,7 @@ struct CompanionTests {
     /// - Parameter before: what comes before those; `nil` for nothing.
     @LoopActor private func service(
         _ answers: [String: UpstreamResponse] = [:], settings: String = CompanionTests.settings,
+        redis: any RedisClient = UnreachableRedis(),
         before: @escaping @Sendable (String) throws(TransportError) -> UpstreamResponse? = { _ in nil }
     ) throws -> TestService {
         var all: [String: UpstreamResponse] = [
@@ -40,7 +42,7 @@ struct CompanionTests {
         ]
         all.merge(answers) { $1 }
         let script = all
-        return try TestService(settings) { request throws(TransportError) in
+        return try TestService(settings, redis: redis) { request throws(TransportError) in
             if request.url.contains("sts.") { return .assumed(for: request) }
             let query = request.target.split(separator: "?").dropFirst().first ?? ""
             let name = "\(request.method) \(query.prefix { $0 != "=" })".trimmingCharacters(in: .whitespaces)
@@ -260,6 +262,19 @@ struct CompanionTests {
             #expect(status(answer) == expected, "\(attempts): \(answer)")
             #expect(try await bytesLeft(service, upload) == left, "\(attempts)")
         }
+    }
+
+    /// Of each window the last request, as Redis has it.
+    @Test @LoopActor func `a completion uses up a window as any other upload`() async throws {
+        let count = "*8\r\n" + String(repeating: ":99\r\n:3600000\r\n:0\r\n:3600000\r\n", count: 2)
+        let redis = FakeRedis(Array(repeating: count, count: 3))
+        let service = try service(settings: Self.settings + ", entitlements: {enabled: false}", redis: redis)
+        let upload = try await begun(service)
+        #expect(status(try await complete(service, upload)) == "200")
+        let counted = redis.requests.count { $0.contains { $0.contains("limit:upload:") } }
+        let device = try #require(WindowLabel(.upload, isOfUser: false))
+        #expect(counted > 1, "\(redis.requests)")
+        #expect(service.metrics.row[service.metrics.layout.usedUp[device]] == UInt64(counted))
     }
 
     @Test @LoopActor func `the repeat of a completion without a response counts nothing more`() async throws {
