@@ -86,6 +86,14 @@ stop_process() {
     rm -f "$state/pids/$name"
 }
 
+# forget NAME: it has ended by itself.
+forget() {
+    local index
+    for index in "${!started[@]}"; do [[ ${started[index]} != "$1 "* ]] || unset "started[index]"; done
+    started=("${started[@]}")
+    rm -f "$state/pids/$1"
+}
+
 # stop_started: the last first.
 stop_started() {
     local index name pid
