@@ -86,6 +86,36 @@ static inline void cloakroom_trim_heap(void) {
     malloc_trim(0);
 #endif
 }
+// From where to where the heap reaches (proc(5), maps); 0 where that is not told.
+static inline int cloakroom_heap_range(uintptr_t *low, uintptr_t *high) {
+    char line[512];
+    int found = 0;
+    FILE *file = fopen("/proc/self/maps", "re");
+    if (file == NULL) return 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        unsigned long from, to;
+        if (strstr(line, "[heap]") == NULL || sscanf(line, "%lx-%lx", &from, &to) != 2) continue;
+        if (!found) *low = from;
+        *high = to;
+        found = 1;
+    }
+    fclose(file);
+    return found;
+}
+static inline void cloakroom_advise(uintptr_t low, uintptr_t high, int advice) { madvise((void *)low, high - low, advice); }
+// Of each huge page's range between the two: what madvise(2) is told where less than half of its pages are there, but some.
+static inline void cloakroom_advise_sparse(uintptr_t low, uintptr_t high, int advice) {
+    enum { unit = 2 << 20, most = unit / 4096 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = unit / page;
+    unsigned char there[most];
+    if (pages > most) return;
+    for (uintptr_t at = (low + unit - 1) & ~(uintptr_t)(unit - 1); at + unit <= high; at += unit) {
+        size_t resident = 0;
+        if (mincore((void *)at, unit, there) != 0) continue;
+        for (size_t index = 0; index < pages; index++) resident += there[index] & 1;
+        if (resident > 0 && resident < pages / 2) madvise((void *)at, unit, advice);
+    }
+}
 static inline int cloakroom_errno(void) { return errno; }
 static inline unsigned long cloakroom_thread(void) { return (unsigned long)pthread_self(); }
 static inline void *cloakroom_map(size_t size, int protection, int fd) {

@@ -16,6 +16,7 @@ package enum HeapTrimming {
     @LoopActor private static func schedule(_ rule: HeapTrimmingRule, _ release: @escaping @LoopActor () -> Void) {
         EventPoller.shared.schedule(after: period) {
             var rule = rule
+            if rule.grows(use) { HugePages.allow() }
             if rule.trims(use) {
                 trim()
                 if rule.releases(use) {
@@ -23,6 +24,7 @@ package enum HeapTrimming {
                     trim()
                     rule.released(use)
                 }
+                HugePages.leaveSparse()
                 rule.trimmed(use)
             }
             schedule(rule, release)
@@ -64,6 +66,8 @@ package struct HeapTrimmingRule {
     private var slackBefore: Int
     private var slackAfterTrim: Int
     private var slackAfterRelease: Int
+    /// In objects after a trim, until the next peak.
+    private var usedAfterTrim: Int?
     /// Ten minutes: what is worked out again after each of many peaks takes more time than memory is worth.
     private static let looksBetweenReleases = 120
     private var looksUntilRelease = 0
@@ -95,12 +99,20 @@ package struct HeapTrimmingRule {
         return isWorthwhile && looksUntilRelease == 0
     }
 
+    /// Whether the first look finds a peak after a trim: it needs the pages that were given back.
+    package mutating func grows(_ use: HeapUse) -> Bool {
+        guard let usedAfterTrim, use.used >= usedAfterTrim + Self.threshold else { return false }
+        self.usedAfterTrim = nil
+        return true
+    }
+
     package mutating func released(_ use: HeapUse) {
         slackAfterRelease = use.slack
         looksUntilRelease = Self.looksBetweenReleases
     }
 
     package mutating func trimmed(_ use: HeapUse) {
+        usedAfterTrim = use.used
         slackBefore = use.slack
         slackAfterTrim = use.slack
     }

@@ -1,4 +1,5 @@
 import CloakroomLoop
+import Foundation
 import Glibc
 import Testing
 
@@ -61,6 +62,47 @@ struct HeapTrimmingTests {
         for _ in 0..<120 { _ = rule.trims(Self.use(4, 20)) }
         // What no release has given back.
         #expect([20, 27, 28].map { rule.releases(Self.use(4, $0)) } == [false, false, true])
+    }
+
+    @Test func `the first look after a trim that finds a peak says so, and no other`() {
+        var rule = HeapTrimmingRule(idle: Self.use(4, 8))
+        var peaks = [rule.grows(Self.use(90, 98))]
+        for used in [5, 8] {
+            rule.trimmed(Self.use(used, 30))
+            peaks += [used, used + 7, used + 8, 90].map { rule.grows(Self.use($0, 98)) }
+        }
+        #expect(peaks == [false, false, false, true, false, false, false, true, false])
+    }
+
+    /// Flags of proc(5), smaps: `nh` for the advice, which says no huge pages.
+    @Test func `where few pages are left there are no huge pages, and where many or none are, as before`() throws {
+        let unit = 2 << 20
+        let size = 5 * unit
+        let area = try #require(
+            mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0))
+        defer { munmap(area, size) }
+        try #require(area != MAP_FAILED)
+        // With small pages: one byte is not to bring a whole huge page.
+        madvise(area, size, MADV_NOHUGEPAGE)
+        let first = area.alignedUp(toMultipleOf: unit)
+        first.storeBytes(of: 1, as: UInt8.self)
+        for page in 0..<300 { (first + unit + page * Self.page).storeBytes(of: 1, as: UInt8.self) }
+        madvise(first, 3 * unit, MADV_HUGEPAGE)
+        HugePages.leaveSparse(in: UInt(bitPattern: area)..<UInt(bitPattern: area) + UInt(size))
+        let haveNone = try (0..<3).map { try flags(at: first + $0 * unit).contains("nh") }
+        #expect(haveNone == [true, false, false])
+    }
+
+    private func flags(at address: UnsafeMutableRawPointer) throws -> [Substring] {
+        let address = UInt(bitPattern: address)
+        var isThere = false
+        let maps = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/smaps")).readToEnd() ?? Data()
+        for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") {
+            let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+            if bounds.count == 2 { isThere = (bounds[0]..<bounds[1]).contains(address) }
+            if isThere, line.hasPrefix("VmFlags:") { return line.split(separator: " ") }
+        }
+        return []
     }
 
     /// Of the whole pages in a block.
