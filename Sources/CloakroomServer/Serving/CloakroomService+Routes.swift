@@ -328,6 +328,9 @@ extension Request {
     /// - Parameter name: in lower case.
     func hasType(_ name: String) -> Bool {
         guard let type = fields["Content-Type"] else { return false }
+        let rest = type.utf8.dropFirst(name.utf8.count)
+        // As nearly all clients write it.
+        if type.hasPrefix(name), rest.isEmpty || rest.first == UInt8(ascii: ";") { return true }
         let (text, expected) = (type.utf8.span, name.utf8.span)
         var matched = 0
         for index in text.indices where text[index] != UInt8(ascii: " ") && text[index] != UInt8(ascii: "\t") {

@@ -1,4 +1,5 @@
 import CloakroomHTTP
+import Glibc
 
 /// The parameters of a query or of a form, percent-decoded once.
 struct QueryParameters {
@@ -30,7 +31,8 @@ struct QueryParameters {
                 let name = Self.text(in: bytes, &position, endsAtEqualsSign: true, isForm)
             else { return nil }
             if position < bytes.count, bytes[position] == UInt8(ascii: "=") { position += 1 }
-            guard let value = Self.text(in: bytes, &position, endsAtEqualsSign: false, isForm), self[name] == nil
+            guard let value = Self.text(in: bytes, &position, endsAtEqualsSign: false, isForm),
+                !pairs.contains(where: { $0.name == name })
             else { return nil }
             pairs.append((name, value))
         }
@@ -40,8 +42,10 @@ struct QueryParameters {
 
     var names: Set<String> { Set(pairs.lazy.map(\.name)) }
 
-    /// Whether a name is such a one, without a set of them all.
-    func hasName(where isSuch: (String) -> Bool) -> Bool { pairs.contains { isSuch($0.name) } }
+    /// One after the other, as they were sent.
+    func forEach<Failure: Error>(_ body: (_ name: String, _ value: String) throws(Failure) -> Void) throws(Failure) {
+        for pair in pairs { try body(pair.name, pair.value) }
+    }
 
     /// - Returns: `nil` for anything but decimal digits: no sign, no space, no zero before others.
     static func integer(_ text: some StringProtocol) -> Int? {
@@ -55,20 +59,22 @@ struct QueryParameters {
     private static func text(
         in bytes: Span<UInt8>, _ position: inout Int, endsAtEqualsSign isName: Bool, _ isForm: Bool
     ) -> String? {
-        let start = position
-        var isPlain = true
-        scan: while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "&"): break scan
-            case UInt8(ascii: "=") where isName: break scan
-            case UInt8(ascii: "%"): isPlain = false
-            case UInt8(ascii: "+") where isForm: isPlain = false
-            default: break
-            }
-            position += 1
-        }
-        let text = bytes.extracting(start..<position)
+        var text = bytes.extracting(position..<bytes.count)
+        text = text.extracting(..<(firstIndex(of: UInt8(ascii: "&"), in: text) ?? text.count))
+        if isName { text = text.extracting(..<(firstIndex(of: UInt8(ascii: "="), in: text) ?? text.count)) }
+        position += text.count
+        let isPlain = !text.holds(UInt8(ascii: "%")) && !(isForm && text.holds(UInt8(ascii: "+")))
         return isPlain ? string(text) : decoded(text, isForm)
+    }
+
+    /// By the C library, many bytes at a time: a token has hundreds.
+    private static func firstIndex(of byte: UInt8, in text: Span<UInt8>) -> Int? {
+        unsafe text.withUnsafeBufferPointer { text in
+            guard let start = unsafe UnsafeRawPointer(text.baseAddress),
+                let found = unsafe memchr(start, Int32(byte), text.count)
+            else { return nil }
+            return unsafe UnsafeRawPointer(found) - start
+        }
     }
 
     private static func decoded(_ text: Span<UInt8>, _ isForm: Bool) -> String? {

@@ -27,7 +27,8 @@ package struct ASCIIClass: Sendable, ExpressibleByStringLiteral {
 
     /// - Parameter count: how many characters there must be.
     package func holdsAll(of text: some StringProtocol, count: ClosedRange<Int> = 1...Int.max) -> Bool {
-        count.contains(text.utf8.count) && text.utf8.allSatisfy(contains)
+        var text = String(text)
+        return count.contains(text.utf8.count) && text.withUTF8 { unsafe $0.allSatisfy(contains) }
     }
 
     static let digits: ASCIIClass = "0-9"

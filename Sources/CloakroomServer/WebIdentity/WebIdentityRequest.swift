@@ -44,76 +44,85 @@ struct WebIdentityRequest: Sendable {
         }
         let parameters = try Parameters(query: query, form: form)
         action = try Self.action(parameters)
-        try parameters.refuseWhatIsNotSupported()
+        if let unsupported = parameters.unsupported { throw unsupported }
         let name = action.tokenParameter
-        guard let token = parameters[name], !token.isEmpty else { throw .missing(name) }
+        guard let token = action == .webIdentity ? parameters.webIdentityToken : parameters.token, !token.isEmpty
+        else { throw .missing(name) }
         // A file that a person made ends in a line feed; SDKs send it as it is.
         var bytes = Array(token.utf8)
         while bytes.last == 0x0A || bytes.last == 0x0D { bytes.removeLast() }
         self.token = bytes
         maximumTokenBytes = query[name] == nil ? Self.maximumTokenBytes : Self.maximumTokenBytesInQuery
-        roleARN = parameters["RoleArn"] ?? ""
+        roleARN = parameters.roleARN ?? ""
         sessionName = try Self.sessionName(parameters)
         lifetimeSeconds = try Self.lifetime(parameters)
     }
 
     private static func action(_ parameters: Parameters) throws(WebIdentityFault) -> Action {
-        guard let name = parameters["Action"], !name.isEmpty else { throw .missing("Action") }
+        guard let name = parameters.action, !name.isEmpty else { throw .missing("Action") }
         guard let action = Action(rawValue: name) else { throw .action(name) }
         // Some clients send none.
-        guard parameters["Version"] ?? version == version else { throw .parameters("Version must be \(version)") }
+        guard parameters.version ?? version == version else { throw .parameters("Version must be \(version)") }
         return action
     }
 
     private static func sessionName(_ parameters: Parameters) throws(WebIdentityFault) -> String? {
-        guard let name = parameters["RoleSessionName"] else { return nil }
-        let isName =
-            (2...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "="),
-                    UInt8(ascii: ","), UInt8(ascii: "."), UInt8(ascii: "@"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-        guard isName else { throw .parameters("RoleSessionName must be 2 to 64 of letters, digits and _+=,.@-") }
+        guard let name = parameters.sessionName else { return nil }
+        guard sessionNameCharacters.holdsAll(of: name, count: 2...64) else {
+            throw .parameters("RoleSessionName must be 2 to 64 of letters, digits and _+=,.@-")
+        }
         return name
     }
 
+    private static let sessionNameCharacters: ASCIIClass = "A-Za-z0-9_+=,.@-"
+
     private static func lifetime(_ parameters: Parameters) throws(WebIdentityFault) -> Int? {
-        guard let text = parameters["DurationSeconds"] else { return nil }
+        guard let text = parameters.lifetime else { return nil }
         guard let seconds = QueryParameters.integer(text) else {
             throw .parameters("DurationSeconds must be a number of seconds")
         }
         return seconds
     }
 
-    /// Those of query and form together; no name may stand in both.
+    /// Those of query and form together; no name may stand in both. Read in one pass: each request of an SDK has them.
     private struct Parameters {
-        private let query: QueryParameters
-        private let form: QueryParameters
+        private(set) var action: String?
+        private(set) var version: String?
+        private(set) var webIdentityToken: String?
+        private(set) var token: String?
+        private(set) var roleARN: String?
+        private(set) var sessionName: String?
+        private(set) var lifetime: String?
+        /// Whatever would narrow the session and is not obeyed is refused: left out, it would grant more than was meant.
+        private(set) var unsupported: WebIdentityFault?
 
         init(query: QueryParameters, form: QueryParameters) throws(WebIdentityFault) {
-            guard !query.hasName(where: { form[$0] != nil }) else {
-                throw .parameters("A parameter stands in the query and in the form")
+            form.forEach { take($0, $1) }
+            try query.forEach { (name, value) throws(WebIdentityFault) in
+                guard form[name] == nil else {
+                    throw .parameters("A parameter stands in the query and in the form")
+                }
+                take(name, value)
             }
-            (self.query, self.form) = (query, form)
         }
 
-        subscript(name: String) -> String? { form[name] ?? query[name] }
-
-        /// Whatever would narrow the session and is not obeyed is refused: left out, it would grant more than was meant.
-        func refuseWhatIsNotSupported() throws(WebIdentityFault) {
-            let isPolicy = { (name: String) in name == "Policy" || name.hasPrefix("PolicyArns") }
-            if query.hasName(where: isPolicy) || form.hasName(where: isPolicy) {
-                throw .parameters(
+        private mutating func take(_ name: String, _ value: String) {
+            switch name {
+            case "Action": action = value
+            case "Version": version = value
+            case "WebIdentityToken": webIdentityToken = value
+            case "Token": token = value
+            case "RoleArn": roleARN = value
+            case "RoleSessionName": sessionName = value
+            case "DurationSeconds": lifetime = value
+            case "ProviderId":
+                unsupported =
+                    unsupported ?? .parameters("ProviderId is not supported: the token itself says who made it")
+            case _ where name == "Policy" || name.hasPrefix("PolicyArns"):
+                unsupported = .parameters(
                     "Policy and PolicyArns are not supported: scopes of the settings say what a session may do, as a"
                         + " RoleArn that ends in :role/SCOPE")
-            }
-            if self["ProviderId"] != nil {
-                throw .parameters("ProviderId is not supported: the token itself says who made it")
+            default: break
             }
         }
     }
