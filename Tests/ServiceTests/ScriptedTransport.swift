@@ -9,14 +9,16 @@ final class ScriptedTransport: Transport {
     typealias Script = @Sendable (UpstreamRequest) async throws(TransportError) -> UpstreamResponse
 
     private let script: Script
-    private let sent = Mutex<[UpstreamRequest]>([])
+    private let sent = Mutex<[(request: UpstreamRequest, timeout: Duration)]>([])
 
     init(_ script: @escaping Script) { self.script = script }
 
-    var requests: [UpstreamRequest] { sent.withLock { $0 } }
+    var requests: [UpstreamRequest] { sent.withLock { $0.map { $0.request } } }
+    /// How long each of those might take.
+    var timeouts: [Duration] { sent.withLock { $0.map { $0.timeout } } }
 
     func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
-        sent.withLock { $0.append(request) }
+        sent.withLock { $0.append((request, timeout)) }
         return try await script(request)
     }
 }

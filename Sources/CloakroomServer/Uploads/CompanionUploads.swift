@@ -107,7 +107,7 @@ final class CompanionUploads {
 
     /// - Returns: `nil` when the upload is complete or was given up.
     func parts(of ticket: CompanionTicket) async throws(AWSError) -> CompanionPartsBody? {
-        guard let stored = try await stored(ticket) else { return nil }
+        guard let stored = try await stored(ticket, deadline) else { return nil }
         return CompanionPartsBody(
             parts: stored.map { .init(number: $0.number, entityTag: $0.entityTag, byteCount: $0.byteCount) })
     }
@@ -125,7 +125,11 @@ final class CompanionUploads {
         admit: @LoopActor (Int) async -> Bool, giveBack: @LoopActor () -> Void
     ) async throws(AWSError) -> Outcome {
         let asset = try names.named(ticket.objectKey)
-        guard let stored = try await stored(ticket) else { return try await completedBefore(asset, named) }
+        // One for all that is requested of S3: nginx waits little longer than one.
+        let deadline = deadline
+        guard let stored = try await stored(ticket, deadline) else {
+            return try await completedBefore(asset, named, deadline)
+        }
         let parts: [UploadedPart]
         let count: Int
         do throws(UploadCompletionRefusal) {
@@ -154,7 +158,7 @@ final class CompanionUploads {
             // one did, by an attempt without a response.
             let mayBeOurs = counts.mayHaveActed(before: nil)
             if !mayBeOurs { giveBack() }
-            let outcome = try await completedBefore(asset, named)
+            let outcome = try await completedBefore(asset, named, deadline)
             if mayBeOurs, outcome != .completed(body(asset)) { giveBack() }
             return outcome
         case .partsRefused:
@@ -169,7 +173,9 @@ final class CompanionUploads {
         return try await s3.abortMultipartUpload(asset.object, uploadID: ticket.uploadID, deadline: deadline)
     }
 
-    private func stored(_ ticket: CompanionTicket) async throws(AWSError) -> [UploadedPart]? {
+    private func stored(
+        _ ticket: CompanionTicket, _ deadline: ContinuousClock.Instant
+    ) async throws(AWSError) -> [UploadedPart]? {
         try await s3.parts(of: ticket.uploadID, try names.named(ticket.objectKey).object, deadline: deadline)
     }
 
@@ -184,7 +190,7 @@ final class CompanionUploads {
     /// The name was drawn for this upload: an object of it can only have come of its parts. Which ones, its entity tag says
     /// until a renewal copies it.
     private func completedBefore(
-        _ asset: NewAsset, _ named: [CompanionCompletionRequest.Part]
+        _ asset: NewAsset, _ named: [CompanionCompletionRequest.Part], _ deadline: ContinuousClock.Instant
     ) async throws(AWSError) -> Outcome {
         guard let stored = try await s3.head(asset.object, deadline: deadline) else { return .gone }
         if let made = stored.partsMD5, let asked = MultipartLayout.md5(ofParts: named.map(\.entityTag)) {

@@ -293,6 +293,24 @@ struct CompanionTests {
         }
     }
 
+    @Test @LoopActor func `completing has one deadline, whatever S3 is asked for`() async throws {
+        let there = UpstreamResponse(status: 200, fields: ["ETag": "\"e-2\"", "Content-Length": "8388611"])
+        let service = try service(
+            ["POST uploadId": .error(404, "NoSuchUpload"), "HEAD": there],
+            settings: Self.settings
+                + ", aws: {timeoutMilliseconds: 10000}, server: {requestDeadlineMilliseconds: 10000}"
+        ) { _ in
+            Thread.sleep(forTimeInterval: 0.05)
+            return nil
+        }
+        let upload = try await begun(service)
+        #expect(status(try await complete(service, upload)) == "200")
+        #expect(service.transport.requests.map(\.method) == ["POST", "GET", "POST", "HEAD"])
+        let timeouts = service.transport.timeouts.dropFirst()
+        let passed = zip(timeouts, timeouts.dropFirst()).map { $0 - $1 }
+        #expect(passed.allSatisfy { $0 > .milliseconds(40) }, "\(timeouts)")
+    }
+
     @Test @LoopActor func `each upload counts as one of the assumed length`() async throws {
         let service = try service(settings: Self.few)
         let token = try service.token()
