@@ -109,7 +109,8 @@ extension SettingsTable {
             optional: "aws.certificateAuthorities", .file,
             "PEM file of whom to trust; null: `AWS_CA_BUNDLE`, else whom the system trusts.")
         let timeoutMilliseconds = SettingsKey(
-            "aws.timeoutMilliseconds", .integer(100...60_000), default: 5000, "How long one try may take.")
+            "aws.timeoutMilliseconds", .integer(100...60_000), default: 5000,
+            "How long one try may take; completing an upload takes what is left of the request's time.")
         let maximumAttempts = SettingsKey(
             "aws.maximumAttempts", .integer(1...10), default: 3, "How often one call is tried, the first included.")
     }

@@ -145,8 +145,10 @@ final class CompanionUploads {
         var counts = AttemptCounts()
         let completion: MultipartCompletion
         do throws(AWSError) {
+            // As in `MultipartUploads`: it may take S3 minutes.
             completion = try await s3.completeMultipartUpload(
-                asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline, counts: &counts)
+                asset.object, uploadID: ticket.uploadID, parts: parts, timeout: requestDeadline, deadline: deadline,
+                counts: &counts)
         } catch {
             if !counts.mayHaveActed(before: error) { giveBack() }
             throw error

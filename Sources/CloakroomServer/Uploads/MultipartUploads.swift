@@ -89,8 +89,10 @@ final class MultipartUploads {
         do throws(UploadCompletionRefusal) { parts = try ticket.plan.matching(stored, etags: etags) } catch {
             return .incomplete(error)
         }
+        // An attempt may take what is left of the request's time: S3 may take minutes for a large object, and each new attempt
+        // would only request again what it is at.
         switch try await s3.completeMultipartUpload(
-            asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline)
+            asset.object, uploadID: ticket.uploadID, parts: parts, timeout: requestDeadline, deadline: deadline)
         {
         case .completed: return .completed(UploadedBody(objectKey: asset.key, assetUrl: asset.url))
         case .objectExists, .noSuchUpload: return try await completedBefore(ticket, asset, etags, deadline)

@@ -311,6 +311,20 @@ struct CompanionTests {
         #expect(passed.allSatisfy { $0 > .milliseconds(40) }, "\(timeouts)")
     }
 
+    @Test @LoopActor func `S3 may take all that is left of the request's time to complete, after a failure too`()
+        async throws
+    {
+        let failures = Mutex([UpstreamResponse.error(503, "SlowDown")])
+        let service = try service { name throws(TransportError) in
+            guard name == "POST uploadId" else { return nil }
+            return failures.withLock { $0.popLast() }
+        }
+        let upload = try await begun(service)
+        #expect(status(try await complete(service, upload)) == "200")
+        let timeouts = service.transport.timeouts
+        #expect(timeouts.map { $0 > .seconds(5) } == [false, false, true, true], "\(timeouts)")
+    }
+
     @Test @LoopActor func `each upload counts as one of the assumed length`() async throws {
         let service = try service(settings: Self.few)
         let token = try service.token()

@@ -169,6 +169,15 @@ struct UploadResponseTests {
         }
     }
 
+    @Test @LoopActor func `S3 may take all that is left of the request's time to complete`() async throws {
+        let service = try service()
+        let id = try await begun(service)
+        let answer = await service.ask("POST", "/v2/uploads/\(id)/complete", token: try service.token())
+        #expect(status(answer) == "200")
+        let timeouts = service.transport.timeouts
+        #expect(timeouts.map { $0 > .seconds(5) } == [false, false, true], "\(timeouts)")
+    }
+
     @Test @LoopActor func `who asks again after the answer was lost learns that it is complete`() async throws {
         let there = UpstreamResponse(status: 200, fields: ["ETag": "\"e-2\"", "Content-Length": "8388611"])
         let other = UpstreamResponse(status: 200, fields: ["ETag": "\"e\"", "Content-Length": "5"])
