@@ -59,7 +59,7 @@ extension RateLimitCount.Pair {
     fileprivate func refusal(_ cost: RateLimitCost, _ quota: Int, _ quantityQuota: Int?) -> (
         name: RateLimitName, left: Milliseconds
     )? {
-        let first = requests.admits(1, by: quota) ? nil : (cost.name, requests.left)
+        let first = requests.admits(1, by: cost.bound(quota)) ? nil : (cost.name, requests.left)
         guard let quantityQuota, let name = cost.name.quantity, let quantity,
             !quantity.admits(cost.quantity, by: quantityQuota)
         else { return first }

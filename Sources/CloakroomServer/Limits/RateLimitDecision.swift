@@ -18,6 +18,8 @@ package struct RateLimitDecision: Sendable, Equatable {
         package fileprivate(set) var remaining: Int
         /// Until it ends.
         let left: Milliseconds
+        /// Whether it was used up before, and lets in all the same what is given up.
+        var isExceeded = false
     }
 
     package let verdict: Verdict
@@ -92,7 +94,8 @@ extension RateLimitDecision {
 
 extension RateLimitDecision.Window {
     fileprivate init(_ window: RateLimitCount.Window, quota: Int, taken: Int) {
-        self.init(remaining: max(0, quota - window.used - taken), left: window.left)
+        let remaining = quota - window.used - taken
+        self.init(remaining: max(0, remaining), left: window.left, isExceeded: taken > 0 && remaining < 0)
     }
 }
 

@@ -73,11 +73,18 @@ package struct RateLimitCost: Sendable, Hashable {
     let name: RateLimitName
     /// Keys or bytes; 0 where the kind has no such window, or the request names none.
     let quantity: Int
+    /// Whether it gives up what was begun. Clients do so when they are refused, once, and the parts that stay cost money: a window of
+    /// requests that is used up lets as many of these in again.
+    private let givesUp: Bool
 
-    private init(_ name: RateLimitName, quantity: Int = 0) {
+    private init(_ name: RateLimitName, quantity: Int = 0, givesUp: Bool = false) {
         self.name = name
         self.quantity = max(0, quantity)
+        self.givesUp = givesUp
     }
+
+    /// Up to how many requests in the window this one is let in.
+    func bound(_ quota: Int) -> Int { givesUp ? 2 * quota : quota }
 
     package static let vend = RateLimitCost(.vend)
     package static let vendAll = RateLimitCost(.vendAll)
@@ -89,4 +96,7 @@ package struct RateLimitCost: Sendable, Hashable {
 
     /// - Parameter bytes: as many as may be uploaded by what is handed out; 0 where nothing was announced.
     package static func upload(bytes: Int) -> RateLimitCost { RateLimitCost(.upload, quantity: bytes) }
+
+    /// An upload is given up.
+    package static let uploadGivenUp = RateLimitCost(.upload, givesUp: true)
 }

@@ -47,7 +47,7 @@ final class RateLimitRequest: Sendable {
 
     /// Whether it is just what its client requests now. A token may come that names another tier.
     func isFor(_ cost: RateLimitCost, _ subject: Subject, readsRecord: Bool) -> Bool {
-        cost.quantity == self.cost.quantity && readsRecord == self.readsRecord && subject.tier == self.subject.tier
+        cost == self.cost && readsRecord == self.readsRecord && subject.tier == self.subject.tier
             && subject.provenDevice == self.subject.provenDevice
     }
 

@@ -203,7 +203,7 @@ package final class RateLimiter {
             let sign = refund == nil ? 1 : -1
             if refund != .quantity {
                 keys.append("\(prefix)\(cost.name.rawValue):\(party)")
-                arguments += [String(sign), String(quota), String(terms.requests.window.milliseconds)]
+                arguments += [String(sign), String(cost.bound(quota)), String(terms.requests.window.milliseconds)]
             }
             guard let name = cost.name.quantity, let quantity = terms.quantity, let quantityQuota else { return }
             keys.append("\(prefix)\(name.rawValue):\(party)")

@@ -63,13 +63,14 @@ package final class Metrics {
         guard decision.verdict == .allowed, let window = WindowLabel(cost.name, isOfUser: false),
             let userWindow = WindowLabel(cost.name, isOfUser: true)
         else { return }
-        used(window, remaining: decision.requests.remaining, of: terms.requests.quota)
-        used(userWindow, remaining: decision.userRequests.remaining, of: terms.requests.userQuota)
+        used(window, decision.requests, of: terms.requests.quota)
+        used(userWindow, decision.userRequests, of: terms.requests.userQuota)
     }
 
-    private func used(_ window: WindowLabel, remaining: Int, of quota: Int) {
-        if remaining == quota / 2 { row.add(1, at: layout.halfUsed[window]) }
-        if remaining == 0 { row.add(1, at: layout.usedUp[window]) }
+    private func used(_ window: WindowLabel, _ left: RateLimitDecision.Window, of quota: Int) {
+        guard !left.isExceeded else { return }
+        if left.remaining == quota / 2 { row.add(1, at: layout.halfUsed[window]) }
+        if left.remaining == 0 { row.add(1, at: layout.usedUp[window]) }
     }
 
     /// An address at which many users got credentials or sessions.

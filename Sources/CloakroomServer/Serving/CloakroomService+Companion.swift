@@ -109,7 +109,7 @@ extension CloakroomService {
     /// For an upload that has begun: the request counts, its bytes were counted then.
     ///
     /// - Parameters:
-    ///   - stores: whether the request may end in something being stored.
+    ///   - stores: whether the request may end in something being stored; else it gives the upload up.
     ///   - work: for the user who began it; for others no request is sent to S3.
     private func companion(
         _ request: Request, id: String, stores: Bool = true,
@@ -119,7 +119,7 @@ extension CloakroomService {
     ) -> RequestStep {
         guard let uploads = dependencies.uploader.companion else { return .done(.noSuchRoute) }
         return identified(request) { [self] in
-            RequestPlan(cost: .upload(bytes: 0)) { [self] subject, entitlement in
+            RequestPlan(cost: stores ? .upload(bytes: 0) : .uploadGivenUp) { [self] subject, entitlement in
                 if stores, let refusal = entitlement.refusal(of: .upload) { return .answered(refused(refusal)) }
                 let key = QueryParameters(form: request.query)?["key"]
                 guard let ticket = uploads.ticket(id, key: key, of: subject.userID) else {

@@ -225,6 +225,23 @@ struct RateLimiterTests {
         }
     }
 
+    @Test @LoopActor func `lets in what is given up beyond a window, as many again`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let subject = try subject("u_1")
+        var limits = Self.limits
+        limits.upload.window = .seconds(3600)
+        let terms = RateLimitPolicy(.upload, limits)
+        try await withRedis(server.path) { redis in
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
+            var verdicts: [RateLimitDecision.Verdict] = []
+            for cost in [RateLimitCost.upload(bytes: 0), .upload(bytes: 0), .uploadGivenUp, .uploadGivenUp] {
+                verdicts.append(await limiter.count(cost, for: subject, by: terms).verdict)
+            }
+            #expect(verdicts == [.allowed, .refused, .allowed, .refused])
+        }
+    }
+
     @Test @LoopActor func `begins a new window when one is over`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }

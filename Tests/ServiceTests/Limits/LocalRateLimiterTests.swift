@@ -71,6 +71,17 @@ struct LocalRateLimiterTests {
         #expect(left(at: 11) == [3, 10, 15, 40])
     }
 
+    @Test func `lets in what is given up beyond a window of requests, as many again`() {
+        var windows = LocalRateLimiter(capacity: 10)
+        let terms = RateLimitPolicy(.upload, Self.limits(2))
+        let costs: [RateLimitCost] = [
+            .upload(bytes: 0), .uploadGivenUp, .upload(bytes: 0), .uploadGivenUp, .uploadGivenUp, .uploadGivenUp,
+        ]
+        let decisions = costs.map { windows.count($0, "a", by: terms, now: 0) }
+        #expect(decisions.map(\.verdict) == [.open, .open, .openRefused, .open, .open, .openRefused])
+        #expect(decisions.map(\.requests.remaining) == [1, 0, 0, 0, 0, 0])
+    }
+
     @Test func `never lets in what is larger than a window`() {
         var windows = LocalRateLimiter(capacity: 10)
         let terms = RateLimitPolicy(.upload, Self.limits(4, keys: 1000))

@@ -32,17 +32,32 @@ struct WindowUseTests {
         #expect(WindowLabel.allCases.map(\.index) == Array(0..<WindowLabel.allCases.count))
     }
 
-    private static func terms(quota: Int, userQuota: Int) -> RateLimitPolicy {
+    @Test @LoopActor func `what is given up beyond a window does not use it up again`() throws {
+        let terms = Self.terms(.upload, quota: 2, userQuota: 2)
+        let metrics = try Metrics()
+        for used in 0..<4 {
+            metrics.limited(.uploadGivenUp, Self.decision(used, of: .uploadGivenUp, by: terms), by: terms)
+        }
+        for isOfUser in [false, true] {
+            let window = try #require(WindowLabel(.upload, isOfUser: isOfUser))
+            let counts = [metrics.layout.halfUsed[window], metrics.layout.usedUp[window]].map { metrics.row[$0] }
+            #expect(counts == [1, 1])
+        }
+    }
+
+    private static func terms(_ name: RateLimitName = .vend, quota: Int, userQuota: Int) -> RateLimitPolicy {
         let limit = Settings.Limit(quota: quota, userQuota: userQuota, window: .seconds(1), whenRedisIsAway: .open)
         return RateLimitPolicy(
-            .vend,
+            name,
             Settings.Limits(
                 renew: limit, renewKeys: limit, release: limit, releaseKeys: limit, vend: limit, upload: limit,
                 uploadBytes: limit, session: limit, notification: limit))
     }
 
-    private static func decision(_ used: Int, by terms: RateLimitPolicy) -> RateLimitDecision {
+    private static func decision(
+        _ used: Int, of cost: RateLimitCost = .vend, by terms: RateLimitPolicy
+    ) -> RateLimitDecision {
         let pair = RateLimitCount.Pair(requests: .init(used: used, left: .zero), quantity: nil)
-        return RateLimitDecision(.vend, RateLimitCount(device: pair, user: pair), by: terms)
+        return RateLimitDecision(cost, RateLimitCount(device: pair, user: pair), by: terms)
     }
 }

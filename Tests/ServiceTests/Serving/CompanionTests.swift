@@ -325,6 +325,37 @@ struct CompanionTests {
         #expect(timeouts.map { $0 > .seconds(5) } == [false, false, true, true], "\(timeouts)")
     }
 
+    @Test @LoopActor func `an upload can be given up where nothing else is let in, until as many more have come`()
+        async throws
+    {
+        let service = try service(settings: Self.settings.replacing("requests: 100", with: "requests: 2"))
+        let token = try service.token()
+        let upload = try await begun(service)
+        var seen: [String] = []
+        for method in ["GET", "GET", "DELETE", "DELETE", "DELETE"] {
+            let answer = await service.ask(method, "\(upload)?key=\(Self.key)", token: token)
+            seen.append(status(answer))
+            #expect(answer.contains("\"upload\";q=2;w=3600") && answer.contains("\"upload\";r=0;"), "\(answer)")
+        }
+        #expect(seen == ["200", "429", "200", "200", "429"])
+    }
+
+    @Test @LoopActor func `Redis is told up to how many requests an upload can be given up`() async throws {
+        let counts = [0, 100, 100].map { used in
+            "*8\r\n" + String(repeating: ":\(used)\r\n:3600000\r\n:0\r\n:3600000\r\n", count: 2)
+        }
+        let redis = FakeRedis(counts)
+        let service = try service(settings: Self.settings + ", entitlements: {enabled: false}", redis: redis)
+        let upload = try await begun(service)
+        for (method, expected) in [("GET", "429"), ("DELETE", "200")] {
+            let answer = await service.ask(method, "\(upload)?key=\(Self.key)", token: try service.token())
+            #expect(status(answer) == expected, "\(answer)")
+        }
+        // Behind four keys, of a device's requests and of a user's.
+        let bounds = redis.requests.map { $0.count > 14 ? [$0[8], $0[14]] : [] }
+        #expect(bounds == [["100", "400"], ["100", "400"], ["200", "800"]])
+    }
+
     @Test @LoopActor func `each upload counts as one of the assumed length`() async throws {
         let service = try service(settings: Self.few)
         let token = try service.token()

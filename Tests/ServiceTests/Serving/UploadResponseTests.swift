@@ -169,6 +169,19 @@ struct UploadResponseTests {
         }
     }
 
+    @Test @LoopActor func `an upload can be given up where no other request is let in, and that is bounded, too`()
+        async throws
+    {
+        let service = try service(settings: Self.settings.replacing("requests: 100", with: "requests: 1"))
+        let id = try await begun(service)
+        for (method, end, expected) in [
+            ("GET", "/parts?numbers=1", "429"), ("DELETE", "", "200"), ("DELETE", "", "429"),
+        ] {
+            let answer = await service.ask(method, "/v2/uploads/\(id)\(end)", token: try service.token())
+            #expect(status(answer) == expected, "\(answer)")
+        }
+    }
+
     @Test @LoopActor func `S3 may take all that is left of the request's time to complete`() async throws {
         let service = try service()
         let id = try await begun(service)
