@@ -1,4 +1,4 @@
-"""Blocks of JSON, of HTTP messages with JSON in them, of YAML for Prometheus, and of logrotate's files."""
+"""Blocks of JSON, of HTTP messages with JSON in them, of JavaScript, of YAML for Prometheus, and of logrotate's files."""
 
 import json
 import pathlib
@@ -17,6 +17,14 @@ def json_fault(texts):
     except ValueError as error:
         return str(error)
     return None
+
+
+def javascript_fault(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".mjs") as file:
+        file.write(text)
+        file.flush()
+        result = subprocess.run(["node", "--check", file.name], capture_output=True, text=True)
+        return None if result.returncode == 0 else result.stderr.strip()
 
 
 def prometheus_fault(text):
@@ -50,6 +58,8 @@ def faults():
             wrong = None
             if block.language in ("json", "http"):
                 wrong = json_fault(re.findall(r"^\{.*\}$", block.text, re.MULTILINE) if block.language == "http" else [block.text])
+            elif block.language == "javascript" and shutil.which("node"):
+                wrong = javascript_fault(block.text)
             elif block.language == "yaml" and shutil.which("promtool"):
                 wrong = prometheus_fault(block.text)
             elif block.language == "logrotate" and shutil.which("logrotate"):

@@ -6,7 +6,7 @@ import markdown
 
 README_LINES = 150
 # Swift is compiled by deploy/checks/docs, TypeScript and Python are run by deploy/checks/wire; text is output, or input for programs that are not here.
-LANGUAGES = {"http", "json", "json5", "logrotate", "python", "sh", "swift", "text", "typescript", "yaml"}
+LANGUAGES = {"http", "javascript", "json", "json5", "logrotate", "python", "sh", "swift", "text", "typescript", "yaml"}
 
 
 def faults():
