@@ -9,8 +9,8 @@ import CloakroomWire
 
 /// A session put to the test for one user, without AWS: requests of all kinds, what the policy says, and what it should.
 ///
-/// What it should say of other users' objects is known beforehand: no. Of the user's own it is read from the policy's
-/// words, where a statement names the whole folder without a condition.
+/// What it should say of other users' objects is known beforehand: no, but for reading what they share. Of the user's own
+/// it is read from the policy's words, where a statement names the whole folder without a condition.
 package struct PolicySimulation: Sendable {
     package struct Row: Sendable, Equatable {
         package let action: String
@@ -85,10 +85,11 @@ private struct PolicySimulator {
             }
             rows.append(
                 object(
-                    "s3:PutObject", "\(own)../\(user.text)0/a.jpg", "own: dots mean nothing in S3's keys",
+                    "s3:PutObject", "\(own)../\(neighbour)/a.jpg", "own: dots mean nothing in S3's keys",
                     expected("s3:PutObject", in: folder)))
             for (key, remark) in otherUsersKeys(in: folder) where !isOwn(key) {
-                rows += ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"].map { object($0, key, remark, false) }
+                rows.append(object("s3:GetObject", key, remark, isShared(key)))
+                rows += ["s3:PutObject", "s3:DeleteObject"].map { object($0, key, remark, false) }
             }
             for name in ["\(bucket)-2", bucket.uppercased(), "*"] {
                 rows.append(
@@ -108,12 +109,21 @@ private struct PolicySimulator {
 
     private func isOwn(_ key: String) -> Bool { policy.folders.contains { key.hasPrefix("\($0)\(user.text)/") } }
 
+    private func isShared(_ key: String) -> Bool { shared.contains { key.hasPrefix($0.prefix) } }
+
+    /// One whose id begins with the user's, and who shares nothing: what a share opens would hide what is open without.
+    private var neighbour: String {
+        var digit = 0
+        while shared.contains(where: { $0.owner.text == "\(user.text)\(digit)" }) { digit += 1 }
+        return "\(user.text)\(digit)"
+    }
+
     /// Keys near the border, and by whom they could be mistaken for the user's.
     private func otherUsersKeys(in folder: String) -> [(key: String, remark: String)] {
         let text = user.text
         let swapped = text.lowercased() == text ? text.uppercased() : text.lowercased()
         return [
-            ("\(folder)\(text)0/a.jpg", "a user whose id begins with this one"),
+            ("\(folder)\(neighbour)/a.jpg", "a user whose id begins with this one"),
             ("\(folder)0\(text)/a.jpg", "a user whose id ends with this one"),
             ("\(folder)\(text.dropLast())/a.jpg", "a user whose id this one begins with"),
             ("\(folder)\(swapped)/a.jpg", "the same letters in the other case"),
@@ -145,7 +155,7 @@ private struct PolicySimulator {
     /// A copy reads its source and writes its destination (S3 API Reference, CopyObject).
     var copies: [Row] {
         guard let folder = policy.folders.first else { return [] }
-        let (own, other) = ("\(folder)\(user.text)/", "\(folder)\(user.text)0/")
+        let (own, other) = ("\(folder)\(user.text)/", "\(folder)\(neighbour)/")
         let both = expected("s3:GetObject", in: folder).flatMap { read in
             expected("s3:PutObject", in: folder).map { read && $0 }
         }
@@ -176,7 +186,7 @@ private struct PolicySimulator {
             ]
             for (prefix, remark) in [
                 (folder, "all users' folders"), ("\(folder)\(user.text)", "the own folder and those that begin alike"),
-                ("\(folder)\(user.text)0/", "another user's folder"), ("\(folder)*/", "a star for a user"),
+                ("\(folder)\(neighbour)/", "another user's folder"), ("\(folder)*/", "a star for a user"),
             ] where !isOwn(prefix) && !prefix.isEmpty { rows.append(list(prefix, remark, false)) }
         }
         return rows
@@ -234,13 +244,14 @@ private struct PolicySimulator {
         shared.flatMap { folder in
             let key = "\(folder.prefix)a.jpg"
             let near = "\(folder.prefix.dropLast())0/a.jpg"
-            let isNearShared = shared.contains { near.hasPrefix($0.prefix) }
+            // The user's own id may be one that begins as the owner's.
+            let isNearOpen = isShared(near) || isOwn(near)
             let remark = "\(folder.owner.text) shares it"
             let over = shared.filter { key.hasPrefix($0.prefix) }.map(\.end).max() ?? folder.end
             return [
                 object("s3:GetObject", key, remark, true), object("s3:PutObject", key, remark, false),
                 object("s3:DeleteObject", key, remark, false), list(folder.prefix, remark, nil),
-                object("s3:GetObject", near, "a folder that begins alike", isNearShared),
+                object("s3:GetObject", near, "a folder that begins alike", isNearOpen),
                 Row(
                     action: "s3:GetObject", target: key, remark: "when the share is over",
                     isAllowed: allows("s3:GetObject", arn(bucket, key), at: over),

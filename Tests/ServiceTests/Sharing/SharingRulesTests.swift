@@ -205,6 +205,49 @@ struct SharingRulesTests {
         #expect(grant.lifetime(at: Self.now) == .seconds(3600))
     }
 
+    /// The owners' ids are near the user's, or their folders where a simulation tries objects.
+    @Test(
+        arguments: [
+            ("u_1", "u_10"), ("u_1", "0u_1"), ("u_1", "u_"), ("u_1", "U_1"), ("u_1", "x"), ("u_10", "u_1"),
+        ] as [(String, String)])
+    func `a simulation calls no share a hole`(user: String, owner: String) throws {
+        let settings = try Self.sharing()
+        let user = try #require(UserID(user))
+        let shares = [try Self.folder(owner, "photos/\(owner)/"), try Self.folder("u_2", "photos/u_2/a/")]
+        for scope in ["full", "read"] {
+            var grant = try Self.grant(settings, scope)
+            (grant.shared, _) = SharingRules(settings).sessionShares(shares, of: user, grant, at: Self.now)
+            #expect(grant.shared.folders == shares)
+            let rows = PolicySimulation(grant, user: user, bucket: "photos", partition: "aws", at: Self.now).rows
+            #expect(rows.filter { !$0.isAsExpected }.isEmpty)
+            let neighbours = rows.filter { $0.remark == "a user whose id begins with this one" }
+            #expect(neighbours.count == 12 && neighbours.allSatisfy { $0.expected == false })
+        }
+    }
+
+    @Test func `a simulation finds what is open beside a share`() throws {
+        let settings = try Self.sharing()
+        let user = try #require(UserID("u_1"))
+        // Open to the user is one more character than what is theirs.
+        let json = try JSON(
+            parsing: Array(
+                #"""
+                {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject"],
+                "Resource":["arn:aws:s3:::photos/photos/${user}/*","arn:aws:s3:::photos/photos/${user}?/*"]}]}
+                """#.utf8))
+        let leaky = SessionPolicy(
+            SessionPolicyCheck.CheckedPolicy(
+                json: json, language: try IAMPolicy(json), folders: ["photos/"], requestPlaceholders: []))
+        var grant = Grant(scope: Scope(name: "leaky", policy: leaky), lifetime: .seconds(3600), tier: "free")
+        let shares = [try Self.folder("u_10", "photos/u_10/")]
+        (grant.shared, _) = SharingRules(settings).sessionShares(shares, of: user, grant, at: Self.now)
+        #expect(grant.shared.folders == shares)
+        let rows = PolicySimulation(grant, user: user, bucket: "photos", partition: "aws", at: Self.now).rows
+        let wrong = rows.filter { !$0.isAsExpected }
+        #expect(wrong.map(\.target) == ["photos/u_11/a.jpg", "photos/u_10/a.jpg"])
+        #expect(wrong.last?.remark == "when the share is over")
+    }
+
     @Test func `credentials are found again only with the same folders`() throws {
         let settings = try Self.sharing()
         let user = try #require(UserID("u_2"))
