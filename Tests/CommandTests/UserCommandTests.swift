@@ -167,12 +167,13 @@ struct UserCommandTests {
         }
         let (above, within) = (try folder("photos/u_1/"), try folder("photos/u_1/x/y z/"))
         var texts = [UserSharing.sentence([two], line), UserSharing.sentence([two, hyphen], line)]
+        texts.append(UserSharing.sentence([two], line, after: end))
         texts += UserUnshare.left([above, within], of: "photos/u_1/x/", two, line)
         let refusals: [ShareRefusal] = [.tooManyOwners, .tooManyFolders, .tooLarge(tier: "free", besidesOthers: true)]
         texts += refusals.map { UserShare.sentence($0, above, hyphen, line) }
         texts.append(
             UserRevoke.sentence(.clocks(own: end, redis: end), of: one, settings.vending.roles.main, line))
-        #expect(texts.map { Self.commands(in: $0).count } == [1, 2, 1, 1, 1, 1, 1, 1])
+        #expect(texts.map { Self.commands(in: $0).count } == [1, 2, 1, 1, 1, 1, 1, 1, 1])
         for words in texts.flatMap({ Self.commands(in: $0) }) {
             guard case .command(let command, let rest) = CommandLineTool.request(Array(words.dropFirst())) else {
                 Issue.record("\(words)")
@@ -181,6 +182,14 @@ struct UserCommandTests {
             let options = try Options(rest, of: command.syntax)
             #expect(options.operands.count == 2 && options.operands.last == file, "\(words)")
         }
+    }
+
+    @Test func `of an end that was brought forward it says until when new credentials read`() throws {
+        let line = UserCommandLine(settings: try Self.settings(subjects: "plain"), file: "s.json5")
+        let text = UserSharing.sentence(
+            [try #require(UserID("u_2"))], line, after: Date(timeIntervalSince1970: 1_800_000_000))
+        #expect(text.hasPrefix("no credentials vended to u_2 from now on read that after 2027-01-15T08:00:00Z; those"))
+        #expect(text.hasSuffix(": cloakroom user revoke u_2 --keep-enabled --apply s.json5"))
     }
 
     @Test func `a proposed command is quoted, and insists on an id that no token can have`() throws {

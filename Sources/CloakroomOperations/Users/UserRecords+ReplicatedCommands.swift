@@ -43,20 +43,23 @@ extension UserRecords {
     /// Lets a user read a folder of another's, as ``share(_:with:_:now:)`` does, and waits as
     /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///
-    /// - Returns: the scopes with which the recipient reads it.
+    /// - Returns: the same, and on how many replicas it is.
     package func shareReplicated(
         _ folder: SharedFolder, with recipient: UserID, _ settings: Settings, now: Date
-    ) async throws -> (scopes: [String], replication: RecordReplication?) {
+    ) async throws -> (scopes: [String], shortened: SharedFolder?, replication: RecordReplication?) {
         let hasFailover = settings.redis.servers.hasFailover
+        var shortened: SharedFolder?
         for _ in 0..<3 {
             let writes = ReplicatedWrites(redis, hasFailover: hasFailover)
-            let scopes = try await sending(by: writes.send).share(folder, with: recipient, settings, now: now)
+            let shared = try await sending(by: writes.send).share(folder, with: recipient, settings, now: now)
+            // A repetition may find only what the one before has written.
+            shortened = shared.shortened ?? shortened
             if hasFailover { try? await LoopActor.sleep(for: Self.failoverDelay) }
             // A cluster has the two records on two servers, each of which may have been replaced.
             if try await shares(with: recipient).shares.folders.contains(folder),
                 try await recipients(of: folder.owner).contains(where: { $0.user == recipient })
             {
-                return (scopes, writes.replication)
+                return (shared.scopes, shortened, writes.replication)
             }
         }
         throw RecordChangeError.lost

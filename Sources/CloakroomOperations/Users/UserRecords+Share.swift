@@ -36,11 +36,12 @@ package enum ShareRefusal: Error, Sendable, Equatable {
 extension UserRecords {
     /// Lets a user read a folder of another's until a time; in place of what was shared under the same prefix.
     ///
-    /// - Returns: the scopes with which the recipient reads it.
+    /// - Returns: the scopes with which the recipient reads it; and what this replaces that would have ended later, since
+    ///   credentials that are out may read until then.
     /// - Throws: ``ShareRefusal``, or a ``UserRecordError``.
     package func share(
         _ folder: SharedFolder, with recipient: UserID, _ settings: Settings, now: Date
-    ) async throws -> [String] {
+    ) async throws -> (scopes: [String], shortened: SharedFolder?) {
         let rules = SharingRules(settings)
         guard folder.owner != recipient else { throw ShareRefusal.sameUser }
         guard folder.folder(among: rules.places) != nil else {
@@ -49,9 +50,9 @@ extension UserRecords {
         let earliest = rules.earliestEnd(at: now)
         guard folder.end > earliest else { throw ShareRefusal.tooShort(until: earliest) }
         for _ in 0..<5 {
-            let (step, scopes) = try await attempt(folder, with: recipient, rules, settings, now)
+            let (step, scopes, shortened) = try await attempt(folder, with: recipient, rules, settings, now)
             switch step {
-            case .done: return scopes
+            case .done: return (scopes, shortened)
             case .changed: continue
             case .disabled: throw ShareRefusal.recipientDisabled
             case .full:
@@ -65,7 +66,7 @@ extension UserRecords {
 
     private func attempt(
         _ folder: SharedFolder, with recipient: UserID, _ rules: SharingRules, _ settings: Settings, _ now: Date
-    ) async throws -> (step: SharingStep, scopes: [String]) {
+    ) async throws -> (step: SharingStep, scopes: [String], shortened: SharedFolder?) {
         // Before the owner's record is looked at: whatever is ended from there changes the revision.
         let (shares, revision) = try await shares(with: recipient)
         let record = try await record(of: recipient)
@@ -74,7 +75,9 @@ extension UserRecords {
         }
         let former = shares.folders
         var folders = former.filter { $0.end > now }
+        var shortened: SharedFolder?
         if let index = folders.firstIndex(where: { $0.owner == folder.owner && $0.prefix == folder.prefix }) {
+            if folders[index].end > folder.end { shortened = folders[index] }
             folders[index] = folder
         } else {
             folders.append(folder)
@@ -85,14 +88,15 @@ extension UserRecords {
         if try await self.record(of: folder.owner)?.isDisabled == true { throw ShareRefusal.ownerDisabled }
         guard !revision.isEmpty else {
             try await beginShares(with: recipient)
-            return (.changed, [])
+            return (.changed, [], nil)
         }
         switch try await announceShare(of: folder.owner, with: recipient) {
         case .disabled: throw ShareRefusal.ownerDisabled
-        case .full: return (.full, [])
-        case .changed: return (.changed, [])
+        case .full: return (.full, [], nil)
+        case .changed: return (.changed, [], nil)
         case .done:
-            return (try await setShares(UserRecord.Shares(folders), with: recipient, revision: revision), scopes)
+            let step = try await setShares(UserRecord.Shares(folders), with: recipient, revision: revision)
+            return (step, scopes, shortened)
         }
     }
 

@@ -32,12 +32,13 @@ enum UserShare: UserCommand {
         }
         return line.withRecords { records in
             do {
-                let (scopes, replication) = try await records.shareReplicated(
+                let (scopes, shortened, replication) = try await records.shareReplicated(
                     folder, with: recipient, line.settings, now: now)
                 Output.note(
                     "\(recipient.text) reads \(prefix) until \(folder.end.wireText), with credentials vended from now on, of "
                         + (scopes.count == 1
                             ? "the scope \(scopes[0])" : "the scopes \(scopes.joined(separator: ", "))"))
+                if shortened != nil { Output.note(UserSharing.sentence([recipient], line, after: folder.end)) }
                 return UserCommandLine.note(replication)
             } catch let refusal as ShareRefusal {
                 return Output.fail(sentence(refusal, folder, recipient, line))
@@ -238,11 +239,13 @@ enum UserSharing {
         if !recipients.isEmpty { Output.note(sentence(recipients, line)) }
     }
 
-    static func sentence(_ recipients: [UserID], _ line: UserCommandLine) -> String {
+    /// - Parameter end: of what is shared still, but was until later.
+    static func sentence(_ recipients: [UserID], _ line: UserCommandLine, after end: Date? = nil) -> String {
         let commands = recipients.map { line.proposal(UserRevoke.self, $0, ["--keep-enabled", "--apply"]) }
         let ids = recipients.map(\.text).joined(separator: ", ")
+        let time = end.map { " after \($0.wireText)" } ?? ""
         return
-            "no credentials vended to \(ids) from now on read that; those that are out do so to "
+            "no credentials vended to \(ids) from now on read that\(time); those that are out do so to "
             + "their end, unless you revoke them, which ends what others share with them as well, and says what that was:"
             + (commands.count == 1 ? " \(commands[0])" : commands.map { "\n  \($0)" }.joined())
     }

@@ -89,7 +89,8 @@ struct SharingReplicationTests {
         try await withMasters { former, next in
             let album = try folder("photos/u_1/b/")
             let moved = records(MovedRedis(former, next, after: 7, loss: .none))
-            let (scopes, replication) = try await moved.shareReplicated(album, with: other, Self.settings(), now: time)
+            let (scopes, _, replication) = try await moved.shareReplicated(
+                album, with: other, Self.settings(), now: time)
             #expect(!scopes.isEmpty && replication == .noReplicas)
             for records in [records(former), records(next)] {
                 #expect(try await records.shares(with: other).shares.folders.contains(album))
@@ -97,10 +98,13 @@ struct SharingReplicationTests {
         }
     }
 
-    /// In a cluster each half is on a server of its own: a failover of the owner's takes the announcement alone.
+    /// In a cluster each half is on a server of its own: a failover of the owner's takes the announcement alone. The
+    /// repetition finds the end that was written in place of a later one.
     @Test @LoopActor func `shares again what a failover lost of the owner's record`() async throws {
         try await withMasters { former, _ in
-            let album = try folder("photos/u_1/b/")
+            let later = try folder()
+            let album = try #require(
+                SharedFolder(owner: owner, prefix: later.prefix, end: time.addingTimeInterval(60)))
             let losing = MovedRedis(former, former, after: .max, loss: .none)
             losing.next = { [unowned losing] request in
                 let text = String(decoding: request.bytes, as: UTF8.self)
@@ -108,8 +112,9 @@ struct SharingReplicationTests {
                 losing.next = nil
                 return RedisRequest(RedisCommand(["HDEL", "c:user:{u_1}", "sharedWith"]))
             }
-            _ = try await records(losing).shareReplicated(album, with: other, Self.settings(), now: time)
+            let shared = try await records(losing).shareReplicated(album, with: other, Self.settings(), now: time)
             #expect(losing.next == nil)
+            #expect(shared.shortened == later)
             #expect(try await records(former).shares(with: other).shares.folders.contains(album))
             #expect(try await records(former).recipients(of: owner).map(\.user) == [other])
         }

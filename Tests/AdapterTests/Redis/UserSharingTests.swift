@@ -78,6 +78,19 @@ struct UserSharingTests {
         }
     }
 
+    /// Credentials that are out know the former end.
+    @Test @LoopActor func `says what it shares until an earlier time than before`() async throws {
+        try await withRecords { records, _ in
+            try await share(records, try folder("photos/u_1/b/", for: 900))
+            for (seconds, former) in [(600, nil), (600, nil), (60, 600), (300, nil)] as [(Double, Double?)] {
+                let shared = try await records.share(
+                    try folder(for: seconds), with: other, Self.settings(), now: time)
+                let expected = try former.map { try folder(for: $0) }
+                #expect(shared.shortened == expected, "\(seconds)")
+            }
+        }
+    }
+
     @Test @LoopActor func `unshares one folder or all, and only then forgets with whom`() async throws {
         try await withRecords { records, _ in
             for name in ["a", "b", "c"] { try await share(records, try folder("photos/u_1/\(name)/")) }
@@ -240,8 +253,8 @@ struct UserSharingTests {
             )
             let prefix = "photos/\(one.text)/albums/" + UUID().uuidString.lowercased() + "/"
             let folder = try folder(prefix, of: one)
-            let scopes = try await records.share(folder, with: two, Self.settings(), now: time)
-            #expect(scopes == ["read"])
+            let shared = try await records.share(folder, with: two, Self.settings(), now: time)
+            #expect(shared.scopes == ["read"])
         }
     }
 
