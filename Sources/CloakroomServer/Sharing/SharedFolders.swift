@@ -8,15 +8,16 @@ package import CloakroomAWS
 
 /// What a session opens of other users' folders: as much as there is room for.
 package struct SharedFolders: Sendable, Hashable {
-    package static let none = SharedFolders(folders: [], statements: "", endsSessions: false)
+    package static let none = SharedFolders(folders: [], statements: "", callTime: nil)
     /// As many as there are session tags for them: see `deploy/iam/sharing-policy.json`.
     package static let maximumOwners = 4
 
     package let folders: [SharedFolder]
     /// Of the session policy, in JSON with commas between them.
     let statements: String
-    /// Whether sessions end with the first of the folders: on a store whose conditions do not know the time.
-    let endsSessions: Bool
+    /// How long a call of STS may take, where sessions end with the first of the folders: on a store whose conditions do
+    /// not know the time. `nil` on others.
+    let callTime: Duration?
 
     package var isEmpty: Bool { folders.isEmpty }
 
@@ -46,6 +47,11 @@ package struct SharedFolders: Sendable, Hashable {
     /// What tells these from others, for the name of a key that outlives the process.
     var identity: String { folders.map(\.line).joined(separator: "\n") }
 
-    /// When a session ends because of them; `nil` for no earlier than it would.
-    var sessionEnd: Date? { endsSessions ? folders.map(\.end).min() : nil }
+    /// Until when a session may be requested to last because of them; `nil` for no earlier than it would.
+    ///
+    /// STS counts from when it handles the call, so what that may take is left until the first of them ends.
+    var sessionEnd: Date? {
+        guard let callTime else { return nil }
+        return folders.map(\.end).min()?.addingTimeInterval(-(callTime / .seconds(1)))
+    }
 }

@@ -112,7 +112,7 @@ package struct SharingRules: Sendable {
         }
         return SharedFolders(
             folders: folders, statements: statements.map(\.text).joined(separator: ","),
-            endsSessions: !store.conditionsKnowTime)
+            callTime: store.conditionsKnowTime ? nil : requestDeadline)
     }
 
     private func statement(_ action: String, _ resources: [String], conditions: [JSON?]) -> JSON {
