@@ -141,6 +141,11 @@ struct UserCommandTests {
         #expect(clocks.hasPrefix("nothing is changed: "))
         #expect(clocks.contains("2027-01-15T08:00:00Z") && clocks.contains("2027-01-15T08:10:00Z"))
         #expect(sentence(.policy(.tooMany(145))).contains("in 6144 characters; run this again with --all-sessions"))
+        for deniesAll in [false, true] {
+            let full = sentence(.noRoom(deniesAll: deniesAll))
+            #expect(full.contains("arn:aws:iam::000000000000:role/session") && full.contains("--role-name session)"))
+            #expect(full.contains("10240 characters") && full.contains("--all-sessions") == !deniesAll)
+        }
         let unknown = sentence(.unknownAccount(AWSError(.refused, status: 403, code: "AccessDenied")))
         #expect(unknown.contains("STS") && unknown.contains("(AccessDenied, 403)"))
     }

@@ -19,6 +19,8 @@ package struct Revocation {
         case clocks(own: Date, redis: Date)
         case iam(AWSError)
         case policy(RevocationPolicy.PolicyError)
+        /// The role's other inline policies leave too little room for the policy, even for its shortest form.
+        case noRoom(deniesAll: Bool)
         /// Another revocation has been writing the policy for too long.
         case busy
         /// The credentials are of this account, the role is not.
@@ -171,15 +173,42 @@ package struct Revocation {
                 ?? RevocationPolicy()
             policy.drop(at: now(), lifetime: Self.longestSession)
             policy.revoke(user, before: time)
-            let document = try deniesAll ? policy.textDenyingAllIfNeeded() : policy.text()
-            try await iam.put(document, as: RevocationPolicy.name, ofRole: role, deadline: deadline)
+            try await put(&policy, role, iam, deniesAll, deadline)
             return .success(policy)
+        } catch let error as RevocationError {
+            return .failure(error)
         } catch let fault as AWSError {
             return .failure(.iam(fault))
         } catch let failure as RevocationPolicy.PolicyError {
             return .failure(.policy(failure))
         } catch {
             return .failure(.busy)
+        }
+    }
+
+    /// How much room the role's other inline policies leave, IAM tells by refusing what has none: then comes the next shorter
+    /// form.
+    private func put(
+        _ policy: inout RevocationPolicy, _ role: String, _ iam: IAMClient, _ deniesAll: Bool,
+        _ deadline: ContinuousClock.Instant
+    ) async throws(RevocationError) {
+        var limit = RevocationPolicy.maximumLength
+        while true {
+            let document: String
+            do throws(RevocationPolicy.PolicyError) {
+                document =
+                    try deniesAll ? policy.textDenyingAllIfNeeded(within: limit) : policy.text(within: limit)
+            } catch {
+                guard limit < RevocationPolicy.maximumLength else { throw .policy(error) }
+                throw .noRoom(deniesAll: deniesAll)
+            }
+            do throws(AWSError) {
+                try await iam.put(document, as: RevocationPolicy.name, ofRole: role, deadline: deadline)
+                return
+            } catch {
+                guard error.code == "LimitExceeded" else { throw .iam(error) }
+                limit = document.utf8.count - 1
+            }
         }
     }
 

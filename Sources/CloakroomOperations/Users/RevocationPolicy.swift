@@ -17,8 +17,9 @@ package struct RevocationPolicy: Sendable, Equatable {
     /// Of the inline policy.
     package static let name = "cloakroom-revocations"
 
-    /// All inline policies of a role have 10,240 characters together (IAM User Guide, "IAM and AWS STS quotas"); the
-    /// rest is for those that grant.
+    /// What all inline policies of a role may have together (IAM User Guide, "IAM and AWS STS quotas").
+    package static let quotaOfRole = 10_240
+    /// The rest is for those that grant; where they take more than that, only IAM knows how much this one may have.
     package static let maximumLength = 6144
 
     package enum PolicyError: Error, Sendable, Equatable {
@@ -85,24 +86,26 @@ package struct RevocationPolicy: Sendable, Equatable {
         if let time = everyone, time < oldest { everyone = nil }
     }
 
-    /// ``text()``; where the users are too many for it, with the sessions of all users from before the latest time denied in
-    /// place of theirs.
-    package mutating func textDenyingAllIfNeeded() throws(PolicyError) -> String {
-        do throws(PolicyError) { return try text() } catch {
+    /// ``text(within:)``; where the users are too many for it, with the sessions of all users from before the latest time
+    /// denied in place of theirs.
+    package mutating func textDenyingAllIfNeeded(
+        within limit: Int = RevocationPolicy.maximumLength
+    ) throws(PolicyError) -> String {
+        do throws(PolicyError) { return try text(within: limit) } catch {
             guard case .tooMany = error, let latest = times.values.max() else { throw error }
             revokeAll(before: latest)
-            return try text()
+            return try text(within: limit)
         }
     }
 
     /// The policy in JSON. When it would be too long, all share the latest time: sessions that were issued since their
     /// own revocation end early then, and are vended anew to those who are enabled.
-    package func text() throws(PolicyError) -> String {
+    package func text(within limit: Int = RevocationPolicy.maximumLength) throws(PolicyError) -> String {
         let exact = encoded(Dictionary(grouping: times.keys) { times[$0] ?? .distantPast })
-        if exact.utf8.count <= Self.maximumLength { return exact }
-        guard let latest = times.values.max() else { return exact }
+        if exact.utf8.count <= limit { return exact }
+        guard let latest = times.values.max() else { throw .tooMany(0) }
         let shared = encoded([latest: Array(times.keys)])
-        guard shared.utf8.count <= Self.maximumLength else { throw .tooMany(times.count) }
+        guard shared.utf8.count <= limit else { throw .tooMany(times.count) }
         return shared
     }
 

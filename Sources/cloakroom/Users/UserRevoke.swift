@@ -125,9 +125,9 @@ enum UserRevoke: Command {
         it has to be shared anew.
 
         Options:
-          --all-sessions  where the policy has no room for one more user (about 144 in 12 hours, of ids with a UUID):
-                          denies the sessions of all users from before; apps get AccessDenied until they have new
-                          credentials
+          --all-sessions  where the policy has no room for one more user (144 in 12 hours, of ids with a UUID, or fewer
+                          where the role's other inline policies take more than 4,096 characters): denies the sessions
+                          of all users from before; apps get AccessDenied until they have new credentials
           --any-id        takes an ID that no token can have, because all issuers map their subjects
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on each role; for one with a profile, that
                           profile's credentials do it
@@ -188,6 +188,7 @@ extension UserRevoke {
         case .iam(let fault):
             "vending is stopped, but IAM says \(Self.words(fault)): may the credentials do iam:GetRolePolicy and "
                 + "iam:PutRolePolicy on \(role.arn)? Else \(retry)"
+        case .noRoom(let deniesAll): "vending is stopped, but \(policy) \(Self.sentence(ofFull: role, deniesAll))"
         case .policy(.otherStatements):
             "vending is stopped, but \(policy) holds what this command did not write; take that out, and try again"
         case .policy(.tooMany(let count)):
@@ -195,6 +196,14 @@ extension UserRevoke {
                 + "\(RevocationPolicy.maximumLength) characters; run this again with --all-sessions, which denies the "
                 + "sessions of all users from before, or put what revoke without --apply prints on the role"
         }
+    }
+
+    private static func sentence(ofFull role: SessionRole, _ deniesAll: Bool) -> String {
+        let instead = deniesAll ? "" : ", or with --all-sessions, which denies the sessions of all users from before"
+        let quota = RevocationPolicy.quotaOfRole
+        return "has no room: the role's inline policies are full (IAM takes \(quota) characters of all together; see "
+            + "aws iam list-role-policies --role-name \(role.nameInIAM)); move some that grant, such as shared-folders, "
+            + "to managed policies of the role, and run this again\(instead)"
     }
 
     static func words(_ fault: AWSError) -> String {

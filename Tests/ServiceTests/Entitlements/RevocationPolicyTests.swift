@@ -79,14 +79,20 @@ struct RevocationPolicyTests {
         #expect(few.everyone == nil && few.count == 100)
     }
 
-    /// As the help of `user revoke` says.
-    @Test func `has room for 144 users whose ids have a UUID`() throws {
+    /// As the help of `user revoke` and the manual say, the latter of 4,700 characters that others take as well.
+    @Test(arguments: [(RevocationPolicy.maximumLength, 144), (RevocationPolicy.quotaOfRole - 4700, 130)])
+    func `has room for so many users whose ids have a UUID`(limit: Int, count: Int) throws {
         func users(_ count: Int) -> [(String, Double)] {
             (0..<count).map { ("u_23ccd2f5-0000-5000-8000-\(String(100_000_000_000 + $0))", Double($0)) }
         }
-        #expect(try policy(users(144)).text().utf8.count <= RevocationPolicy.maximumLength)
-        let tooMany = try policy(users(145))
-        #expect(throws: RevocationPolicy.PolicyError.tooMany(145)) { try tooMany.text() }
+        #expect(try policy(users(count)).text(within: limit).utf8.count <= limit)
+        let tooMany = try policy(users(count + 1))
+        #expect(throws: RevocationPolicy.PolicyError.tooMany(count + 1)) { try tooMany.text(within: limit) }
+    }
+
+    @Test func `has no shorter form than the denial of all sessions`() throws {
+        var many = try policy([("u_1", 0), ("u_2", 1)])
+        #expect(throws: RevocationPolicy.PolicyError.tooMany(0)) { try many.textDenyingAllIfNeeded(within: 100) }
     }
 
     @Test(arguments: [

@@ -193,4 +193,65 @@ struct RevocationTests {
         #expect(body.contains("PutRolePolicy") && !body.contains("u_23ccd2f5"))
         #expect(redis.requests.map { $0[0] } == ["EVALSHA", "EVALSHA"])
     }
+
+    // MARK: A role without room
+
+    /// What is to be written; `nil` for a request that writes nothing.
+    private static func document(in request: UpstreamRequest) -> String? {
+        let form = String(decoding: request.body, as: UTF8.self)
+        guard let name = form.firstRange(of: "PolicyDocument=") else { return nil }
+        return form[name.upperBound...].removingPercentEncoding
+    }
+
+    /// An IAM with a policy of twenty users, each with a time of its own, and with as much room for it as the role's other
+    /// inline policies leave.
+    private func fullRole(room: Int) throws -> ScriptedTransport {
+        var policy = RevocationPolicy()
+        for number in 0..<20 {
+            policy.revoke(try #require(UserID("u_\(number)")), before: time.addingTimeInterval(Double(number)))
+        }
+        let text = PercentEncoding.encode(try policy.text())
+        return ScriptedTransport { request in
+            guard let document = Self.document(in: request) else {
+                return .text(
+                    200,
+                    "<GetRolePolicyResponse><GetRolePolicyResult><PolicyDocument>\(text)</PolicyDocument>"
+                        + "</GetRolePolicyResult></GetRolePolicyResponse>")
+            }
+            return document.utf8.count <= room ? .text(200, "<PutRolePolicyResponse/>") : .error(409, "LimitExceeded")
+        }
+    }
+
+    @Test(arguments: [(6000, false, 1), (6000, true, 1), (1000, false, 2), (1000, true, 2), (250, true, 3)])
+    @LoopActor func `takes the longest form for which the role's other inline policies leave room`(
+        room: Int, deniesAll: Bool, attempts: Int
+    ) async throws {
+        let transport = try fullRole(room: room)
+        let user = try #require(UserID("u_new"))
+        let later = time.addingTimeInterval(30)
+        let written = try await revocation(FakeRedis(["+OK\r\n", ":1\r\n"])).deny(
+            user, before: later, role: "app", iam: Self.iam(transport), deniesAll: deniesAll,
+            deadline: .now + .seconds(5))
+        #expect(transport.requests.count == 1 + attempts)
+        let request = try #require(transport.requests.last)
+        let policy = try RevocationPolicy(parsing: #require(Self.document(in: request)))
+        #expect(policy.count == (attempts == 3 ? 0 : 21))
+        #expect(policy.everyone == (attempts == 3 ? later : nil))
+        // Of one that shares a time, that of each is kept only here.
+        #expect((policy == written) == (attempts != 2))
+    }
+
+    @Test(arguments: [(250, false, 2), (50, true, 3)])
+    @LoopActor func `says that the role's inline policies are full`(room: Int, deniesAll: Bool, attempts: Int)
+        async throws
+    {
+        let transport = try fullRole(room: room)
+        let revocation = revocation(FakeRedis(["+OK\r\n", ":1\r\n"]))
+        let (user, iam) = (try #require(UserID("u_new")), try Self.iam(transport))
+        await #expect(throws: Revocation.RevocationError.noRoom(deniesAll: deniesAll)) {
+            _ = try await revocation.deny(
+                user, before: time, role: "app", iam: iam, deniesAll: deniesAll, deadline: .now + .seconds(5))
+        }
+        #expect(transport.requests.count == 1 + attempts)
+    }
 }
