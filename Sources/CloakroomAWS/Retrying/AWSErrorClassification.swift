@@ -96,6 +96,10 @@ extension AWSError {
         "AccountProblem", "NotSignedUp", "InvalidPayer", "InvalidSecurity",
     ]
 
+    /// Whether AWS' own code is of credentials that it does not take, also where that is a refusal for want of others. A wrong
+    /// signature is no such code: what changes requests on their way causes it, too.
+    package var refusesCredentials: Bool { Self.staleCredentials.contains(code) }
+
     package static func kind(status: Int, code: String) -> Kind {
         if throttles.contains(code) || status == 429 { return .throttled }
         if staleCredentials.contains(code) { return .staleCredentials }

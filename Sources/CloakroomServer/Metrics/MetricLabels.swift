@@ -85,15 +85,16 @@ enum AttemptLabel: String, MetricLabel {
 
     static let name = "outcome"
 
-    init(_ fault: AWSError.Kind?) {
+    init(_ fault: AWSError?) {
         self =
-            switch fault {
+            switch fault?.kind {
             case nil: .success
             case .throttled: .throttled
             case .transient: .transient
             case .staleCredentials: .staleCredentials
             case .skewedClock: .skewedClock
-            case .refused: .refused
+            // There were no others to try again with: an operator has to give some.
+            case .refused: fault?.refusesCredentials == true ? .staleCredentials : .refused
             case .noCredentials: .noCredentials
             case .cancelled: .cancelled
             }

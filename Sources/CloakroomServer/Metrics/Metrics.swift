@@ -36,7 +36,7 @@ package final class Metrics {
 
     package func attempted(_ attempt: Attempt) {
         let upstream = UpstreamLabel(attempt.service)
-        row.add(1, at: layout.upstreamAttempts[upstream, AttemptLabel(attempt.fault?.kind)])
+        row.add(1, at: layout.upstreamAttempts[upstream, AttemptLabel(attempt.fault)])
         observe(attempt.duration.nanoseconds, at: layout.upstreamDurations[upstream])
     }
 

@@ -1,5 +1,6 @@
 import CloakroomWire
 import CloakroomAWS
+import CloakroomCrypto
 import Foundation
 import CloakroomLoop
 import CloakroomTestSupport
@@ -106,6 +107,29 @@ struct PrometheusTextTests {
         expected += SpanLabel.allCases.map { #"cloakroom_spans_total{outcome="\#($0.value)"} 0"# }
         expected += ["cloakroom_log_lines_dropped_total 1", "cloakroom_worker_starts_total 1"]
         #expect(samples == expected)
+    }
+
+    /// The keys of the settings, which nothing renews.
+    @Test(arguments: [
+        ("ExpiredToken", "stale_credentials"), ("InvalidClientTokenId", "stale_credentials"),
+        ("SignatureDoesNotMatch", "refused"), ("AccessDenied", "refused"),
+    ])
+    @LoopActor func `tells credentials that AWS does not take from other refusals, with none to take their place`(
+        code: String, outcome: String
+    ) async throws {
+        let metrics = try Metrics()
+        let sts = STSClient(
+            endpoint: try .sts(region: "eu-central-1"), transport: ScriptedTransport { _ in .error(403, code) },
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            isolation: LoopActor.shared,
+            onAttempt: { attempt in LoopActor.assumeIsolated { metrics.attempted(attempt) } })
+        await #expect(throws: AWSError(.refused, status: 403, code: code)) {
+            _ = try await sts.callerIdentity(deadline: .now + .seconds(5))
+        }
+        #expect(
+            lines(metrics).filter { $0.hasPrefix("cloakroom_upstream_attempts_total") } == [
+                #"cloakroom_upstream_attempts_total{upstream="sts",outcome="\#(outcome)"} 1"#
+            ])
     }
 
     @Test @LoopActor func `counts fetches of keys by issuer, whatever its name holds`() throws {
