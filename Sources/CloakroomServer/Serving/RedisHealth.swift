@@ -16,8 +16,8 @@ package final class RedisHealth {
     private(set) var roundTrip: Duration?
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// Called with the error of a command that Redis refused.
-    package var onRefusal: (@LoopActor (RedisError) -> Void)?
+    /// Called once for each self-test that fails, with the error that ended it; what requests meet is theirs to count.
+    package var onFailure: (@LoopActor (RedisError) -> Void)?
 
     package init(
         redis: any RedisClient, selfTest: RedisSelfTest, log: Log,
@@ -79,13 +79,14 @@ package final class RedisHealth {
         let start = now()
         do throws(RedisError) { found = try await selfTest.run(on: redis) } catch {
             roundTrip = nil
+            onFailure?(error)
             return
         }
         // A refusal ends the test early.
         if found == nil || roundTrip == nil {
             roundTrip = start.duration(to: now()) / (found == nil ? selfTest.count : 1)
         }
-        if let found { onRefusal?(found.error) }
+        if let found { onFailure?(found.error) }
         guard found != refusal else { return }
         refusal = found
         if let found {

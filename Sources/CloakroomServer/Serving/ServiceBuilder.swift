@@ -41,7 +41,7 @@ package struct ServiceBuilder {
         redis.onRepeat = { metrics.repeatedRedisRequest() }
         let health = RedisHealth(
             redis: redis, selfTest: RedisSelfTest(settings, name: dependencies.randomBytes(8).hexadecimal), log: log)
-        health.onRefusal = { metrics.redisFailed($0) }
+        health.onFailure = { metrics.redisFailed($0) }
         redisHealth = health
         let redisFailed: @LoopActor (RedisError) -> Void = {
             metrics.redisFailed($0)

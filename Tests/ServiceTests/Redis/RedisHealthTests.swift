@@ -29,11 +29,44 @@ struct RedisHealthTests {
         let health = RedisHealth(
             redis: DemotedRedis(), selfTest: RedisSelfTest(try settings(smallest()), name: "w"),
             log: Log(sink: nil, level: .error))
-        var found: RedisError?
-        health.onRefusal = { found = $0 }
+        var found: [RedisError] = []
+        health.onFailure = { found.append($0) }
         health.failed(.refused(code: "READONLY"))
         let end = ContinuousClock.now + .seconds(10)
-        while found == nil, .now < end { try await LoopActor.sleep(for: .milliseconds(10)) }
-        #expect(found == .refused(code: "READONLY"))
+        while found.count < 2, .now < end { try await LoopActor.sleep(for: .milliseconds(10)) }
+        #expect(found.prefix(2) == [.interrupted, .refused(code: "READONLY")])
+    }
+
+    /// A server that is not there.
+    private final class AbsentRedis: RedisClient {
+        let refusal: RedisError? = nil
+        let isReady = false
+        let pendingCount = 0
+        let currentServers: [RedisAddress] = []
+        var onRepeat: (@LoopActor () -> Void)?
+
+        func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
+            completion(.failure(.unavailable))
+        }
+
+        func settle(within limit: Duration) async {}
+        func close() {}
+    }
+
+    @Test @LoopActor func `a look without a connection is told once, and what requests meet is not`() async throws {
+        let health = RedisHealth(
+            redis: AbsentRedis(), selfTest: RedisSelfTest(try settings(smallest()), name: "w"),
+            log: Log(sink: nil, level: .error))
+        var found: [RedisError] = []
+        health.onFailure = { found.append($0) }
+        let watching = LoopActor.spawn { await health.watch() }
+        let end = ContinuousClock.now + .seconds(10)
+        while found.isEmpty, .now < end { try await LoopActor.sleep(for: .milliseconds(10)) }
+        health.failed(.unavailable)
+        // Longer than between looks at a refusal.
+        try await LoopActor.sleep(for: .milliseconds(700))
+        watching.cancel()
+        await watching.value
+        #expect(found == [.unavailable])
     }
 }
