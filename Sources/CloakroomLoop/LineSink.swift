@@ -2,16 +2,15 @@ import CloakroomCLinux
 
 /// Whole lines to a file or to standard error, many in one call; never blocks.
 ///
-/// A file that was moved or removed, as a rotation does, is left for the one at its path a minute later: a worker that is being
-/// replaced meanwhile ends in the former one, and no other goes on writing what no path leads to.
+/// A file that was moved, as a rotation does, is left for the one at its path a minute later, see ``watch()``: a worker that is
+/// being replaced meanwhile ends in the former one. One that was removed gets no more lines.
 @LoopActor
 package final class LineSink {
     private var descriptor: Descriptor
     private let path: String?
     private let isSocket: Bool
     private let followsAfter: Duration
-    /// In ``Monotonic`` nanoseconds: when to look at the path again, and since when it leads elsewhere.
-    private var looksAt: UInt64 = 0
+    /// In ``Monotonic`` nanoseconds: since when the path leads elsewhere.
     private var leftSince: UInt64?
     private var bytes: [UInt8] = []
     private var isScheduled = false
@@ -51,24 +50,45 @@ package final class LineSink {
         return unsafe pread(file.raw, &last, 1, status.st_size - 1) == 1 && last != UInt8(ascii: "\n")
     }
 
-    private func follow() {
-        guard let path, Monotonic.now >= looksAt else { return }
-        looksAt = Monotonic.now &+ min(followsAfter, .seconds(1)).nanoseconds
-        var opened = stat()
-        var named = stat()
-        guard unsafe fstat(descriptor.raw, &opened) == 0, opened.st_mode & UInt32(S_IFMT) == UInt32(S_IFREG) else {
-            return
+    /// Looks regularly from now on whether the path leads to the file still. Not when there is a line to write: the first one
+    /// after a rotation may come when the former file is compressed already.
+    package func watch() {
+        guard path != nil else { return }
+        EventPoller.shared.schedule(after: min(followsAfter / 10, .seconds(5))) { [weak self] in
+            self?.follow()
+            self?.watch()
         }
+    }
+
+    /// Of the file that is open; `nil` for standard error, and for what is no file, such as a pipe.
+    private var opened: stat? {
+        var status = stat()
+        guard path != nil, unsafe fstat(descriptor.raw, &status) == 0,
+            status.st_mode & UInt32(S_IFMT) == UInt32(S_IFREG)
+        else { return nil }
+        return status
+    }
+
+    private func follow() {
+        guard let path, let opened else { return }
+        var named = stat()
         if unsafe stat(path, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev {
             leftSince = nil
             return
         }
         let since = leftSince ?? Monotonic.now
         leftSince = since
-        guard Monotonic.now &- since >= followsAfter.nanoseconds else { return }
-        do throws(SystemError) { descriptor = try Self.open(path) } catch { return }
+        if opened.st_nlink == 0 || Monotonic.now &- since >= followsAfter.nanoseconds { reopen() }
+    }
+
+    /// - Returns: whether the file that is open is the one at the path.
+    @discardableResult
+    private func reopen() -> Bool {
+        guard let path else { return false }
+        do throws(SystemError) { descriptor = try Self.open(path) } catch { return false }
         endsMidLine = Self.endsMidLine(path)
         leftSince = nil
+        return true
     }
 
     /// Put down at the end of the turn, or lost.
@@ -111,7 +131,8 @@ package final class LineSink {
 
     /// - Returns: how many of the bytes were taken.
     private func put(_ bytes: [UInt8]) -> Int {
-        follow()
+        // Nobody reads what goes to a file without a name, and it would count as taken.
+        if opened?.st_nlink == 0, !reopen() { return 0 }
         // What is left of a line that was cut must not swallow the next.
         let startsNewLine = endsMidLine
         let bytes = startsNewLine ? [UInt8(ascii: "\n")] + bytes : bytes

@@ -73,6 +73,7 @@ enum Worker {
             if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
             heart?.start { builder.service.isReady }
             HeapTrimming.start { builder.service.releaseMemory() }
+            builder.auditLines?.watch()
             builder.status.start()
             defer { builder.status.remove() }
             if let conflict = LifecycleConflict(LifecycleTerms(settings)) {

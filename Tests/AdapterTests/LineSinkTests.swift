@@ -49,6 +49,7 @@ struct LineSinkTests {
     {
         let folder = try TemporaryFolder()
         let sink = try LineSink(path: folder["log"], followsAfter: .milliseconds(100))
+        sink.watch()
         #expect(sink.write([Array("one".utf8)]) == 1)
         if isMoved {
             try FileManager.default.moveItem(atPath: folder["log"], toPath: folder["log.1"])
@@ -62,6 +63,43 @@ struct LineSinkTests {
                 sink.write([Array("three".utf8)]) == 1 && FileManager.default.fileExists(atPath: folder["log"])
             })
         #expect(try String(contentsOfFile: folder["log"], encoding: .utf8) == "three\n")
+    }
+
+    /// What was moved may be compressed when the next line comes.
+    @Test @LoopActor func `leaves a file that was moved, though there is no line meanwhile`() async throws {
+        let folder = try TemporaryFolder()
+        let sink = try LineSink(path: folder["log"], followsAfter: .milliseconds(100))
+        sink.watch()
+        #expect(sink.write([Array("one".utf8)]) == 1)
+        try FileManager.default.moveItem(atPath: folder["log"], toPath: folder["log.1"])
+        #expect(await becomes { FileManager.default.fileExists(atPath: folder["log"]) })
+        #expect(sink.write([Array("two".utf8)]) == 1)
+        #expect(try String(contentsOfFile: folder["log.1"], encoding: .utf8) == "one\n")
+        #expect(try String(contentsOfFile: folder["log"], encoding: .utf8) == "two\n")
+    }
+
+    @Test @LoopActor func `writes no line to a file that was removed, and takes none without another`() throws {
+        let folder = try TemporaryFolder()
+        let inner = folder["inner"]
+        try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+        let sink = try LineSink(path: "\(inner)/log")
+        #expect(sink.write([Array("one".utf8)]) == 1)
+        try FileManager.default.removeItem(atPath: "\(inner)/log")
+        #expect(sink.write([Array("two".utf8)]) == 1)
+        #expect(try String(contentsOfFile: "\(inner)/log", encoding: .utf8) == "two\n")
+        try FileManager.default.removeItem(atPath: inner)
+        #expect(sink.write([Array("three".utf8)]) == 0)
+    }
+
+    @Test @LoopActor func `ends though it looks at its path`() throws {
+        let folder = try TemporaryFolder()
+        weak var former: LineSink?
+        do {
+            let sink = try LineSink(path: folder["log"])
+            sink.watch()
+            former = sink
+        }
+        #expect(former == nil)
     }
 
     @Test @LoopActor func `says so when the disk is full`() async throws {

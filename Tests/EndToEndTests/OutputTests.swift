@@ -56,6 +56,17 @@ extension EndToEnd {
             }
         }
 
+        @Test func `an audit file that was removed is made anew, though nothing is issued meanwhile`() throws {
+            try Stack.run("audit-removed", .init()) { stack in
+                try FileManager.default.removeItem(atPath: stack.auditFile)
+                try wait(for: "the file", within: .seconds(15)) {
+                    FileManager.default.fileExists(atPath: stack.auditFile)
+                }
+                #expect(try stack.ask(.presign(Tokens.fresh())).status == 200)
+                #expect(!RunFolder.text(of: stack.auditFile).isEmpty)
+            }
+        }
+
         @Test(arguments: [#"exec "$@" 2>&-"#, #"exec "$@" 2>/dev/full"#, #"exec "$@" <&- >&- 2>&-"#])
         func `it serves without a place for its log, and counts the lines that are lost`(_ shell: String) throws {
             try Stack.run("log-lost", .init(shell: shell)) { stack in

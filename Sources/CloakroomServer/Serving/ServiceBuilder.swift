@@ -29,6 +29,8 @@ package struct ServiceBuilder {
     package let eventDelivery: EventDelivery?
     /// `nil` without a collector of spans.
     package let tracer: Tracer?
+    /// `nil` for an audit in Redis.
+    package let auditLines: LineSink?
 
     /// - Parameter readiness: `nil` for that of Redis, the issuers' keys, the credentials, STS and S3.
     package init(
@@ -99,6 +101,8 @@ package struct ServiceBuilder {
         events = Self.recorder(settings, stream, dependencies, redisFailed)
         eventDelivery = Self.delivery(settings, stream, dependencies, redisFailed)
         tracer = Self.tracer(settings, dependencies)
+        let audit = try Self.auditDestination(settings, redis, redisFailed)
+        if case .lines(let sink) = audit { auditLines = sink } else { auditLines = nil }
         service = CloakroomService(
             .init(
                 settings: settings,
@@ -118,8 +122,8 @@ package struct ServiceBuilder {
                     releaseTokens: releaser?.tokens, requestDeadline: deadline,
                     now: runtime.wallClock, randomBytes: dependencies.randomBytes),
                 audit: AuditLog(
-                    try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
-                    process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
+                    audit, worker: dependencies.worker, process: dependencies.process, now: runtime.wallClock,
+                    drawID: dependencies.drawAuditID),
                 events: events, tracer: tracer, log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
                 readiness: readiness, status: status, now: runtime.wallClock))
     }
