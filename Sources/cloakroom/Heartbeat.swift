@@ -1,6 +1,7 @@
 import CloakroomLoop
 
-/// Shows the supervisor that the loop turns, and tells it how long to wait for that: in shared memory.
+/// Shows the supervisor that the loop turns, and tells it how long to wait for that, and which program this is: in shared
+/// memory.
 @LoopActor
 final class Heartbeat {
     private let counter: MappedCounters
@@ -23,6 +24,10 @@ final class Heartbeat {
         capabilities = WorkerMemory.Capabilities(rawValue: counter[WorkerMemory.capabilities])
         let start = counter[WorkerMemory.start]
         serviceStart = start == 0 ? nil : Int(clamping: start)
+        if let program = FileIdentity(ProgramFile.own) {
+            counter.add(UInt64(program.device), at: WorkerMemory.programDevice)
+            counter.add(UInt64(program.number), at: WorkerMemory.programNumber)
+        }
     }
 
     /// How often the supervisor is told whether the worker is ready, in its first seconds: it may wait for that.

@@ -83,7 +83,8 @@ enum ServeCommand: Command {
         Signals to the supervisor:
           SIGHUP   replaces the workers one by one, without losing a request; they read the settings anew
           SIGUSR2  runs the program anew that lies at the supervisor's path, in the same process, without losing a
-                   request: after an upgrade and SIGHUP the workers run the new program, the supervisor the former one
+                   request: after an upgrade and SIGHUP the workers run the new program, the supervisor the former one.
+                   A reload that failed before is done once more
           SIGTERM  answers what was taken, then exits with 0; SIGINT and SIGQUIT do the same
 
         Signals to a worker: SIGTERM, SIGINT, SIGQUIT as above.

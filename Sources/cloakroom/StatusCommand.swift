@@ -54,11 +54,12 @@ enum StatusCommand: Command {
 
         Shows what the workers did in the last minute and how they are, as /status says it: requests by route, Redis, STS and
         S3, credentials, queues, memory, and the last warnings and errors. With --listen it sends the request over a worker's
-        socket, and shows the supervisor of `cloakroom serve --workers` as well, and whether that runs the program that
-        lies at its path now: after an upgrade and SIGHUP only the workers do. Run it as the supervisor's user; for
-        sockets root will do. For ports the supervisor tells of itself in its folder for temporary files: TMPDIR must be
-        as for the supervisor, and a systemd unit with PrivateTmp hides it. With --url nginx is asked, from a network that
-        it lets in (local-networks.conf).
+        socket, and shows the supervisor of `cloakroom serve --workers` as well, whether that runs the program that lies at
+        its path now (after an upgrade and SIGHUP only the workers do), and whether the workers run another program than the
+        supervisor (after SIGUSR2 and a reload that failed). Run it as the supervisor's user; for sockets root will do. For
+        ports the supervisor tells of itself in its folder for temporary files: TMPDIR must be as for the supervisor, and a
+        systemd unit with PrivateTmp hides it. With --url nginx is asked, from a network that it lets in
+        (local-networks.conf).
 
         Options:
           --listen ADDRESS  as serve got it, with its %d
@@ -68,9 +69,9 @@ enum StatusCommand: Command {
           --json            for programs: {"supervisor": …, "status": …}, either null where it is not known; with --watch
                             a line each second
 
-        Exit status: 0 all workers are up and the supervisor runs the installed program, 1 otherwise or without a response,
-        2 the command line was not understood. With --watch: as it was last. With --url: 0 a worker responds, since how many
-        there should be only the supervisor knows.
+        Exit status: 0 all workers are up, and they and the supervisor run the installed program, 1 otherwise or without a
+        response, 2 the command line was not understood. With --watch: as it was last. With --url: 0 a worker responds,
+        since how many there should be only the supervisor knows.
 
         Examples:
           cloakroom status --listen 'unix:/run/cloakroom/worker-%d.sock'
@@ -213,7 +214,7 @@ private struct SupervisorView {
 
     /// A single worker has none, and of nginx nothing is known.
     var isGood: Bool {
-        fault == nil && status.map { !$0.isOutdated && $0.workers.allSatisfy { $0.process != nil } } ?? true
+        fault == nil && status?.isGood ?? true
     }
 
     static func of(_ source: StatusSource) -> Self {
@@ -236,16 +237,26 @@ private struct SupervisorView {
 }
 
 extension SupervisorStatus {
-    fileprivate var text: String {
+    var text: String {
         let supervisor = "supervisor  process \(process), \(program)"
         let workers = workers.map { worker in
-            "worker      \(worker.process.map { "process \($0)" } ?? "not up yet"), \(worker.listen)"
+            let process = worker.process.map { "process \($0)" } ?? "not up yet"
+            let program = worker.runsAnother ? ", another program than the supervisor's" : ""
+            return "worker      \(process), \(worker.listen)\(program)"
         }
         let advice = """
             The supervisor runs the former program; another lies at its path now. To change that without losing a request:
               kill -USR2 \(process)
             """
-        return ([supervisor] + workers + (isOutdated ? [advice] : [])).joined(separator: "\n")
+        let reload = """
+            Workers run another program than the supervisor, as after a reload that failed. To replace them without losing a
+            request:
+              kill -HUP \(process)
+            """
+        var lines = [supervisor] + workers
+        if isOutdated { lines.append(advice) }
+        if hasOtherWorkers { lines.append(reload) }
+        return lines.joined(separator: "\n")
     }
 
     fileprivate var json: JSON {
@@ -256,6 +267,7 @@ extension SupervisorStatus {
                     [
                         "listen": .string(worker.listen),
                         "process": worker.process.map { .number(Double($0)) } ?? .null,
+                        "anotherProgram": .bool(worker.runsAnother),
                     ]
                 }),
         ]

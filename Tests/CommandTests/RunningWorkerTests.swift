@@ -20,6 +20,27 @@ struct RunningWorkerTests {
         #expect(!worker.isUp)
     }
 
+    @Test @LoopActor func `a worker tells which program it runs, and one of an earlier version runs another`() throws {
+        let (_, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        let worker = try RunningWorker(process: getpid(), memory: memory)
+        let own = try #require(FileIdentity(ProgramFile.own))
+        #expect(!worker.runs(own))
+        _ = try memory.withDescriptor { (descriptor) throws(SystemError) in
+            try Heartbeat(descriptor: descriptor, within: .seconds(60), drain: .seconds(120))
+        }
+        #expect(worker.runs(own))
+        let other = try #require(FileIdentity("/bin/sh"))
+        #expect(!worker.runs(other))
+    }
+
+    @Test @LoopActor func `the next supervisor finds with the worker that a reload is due`() throws {
+        let (_, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        let worker = try RunningWorker(process: getpid(), memory: memory)
+        #expect(!worker.isReloadDue)
+        worker.markReloadDue()
+        #expect(try RunningWorker(process: getpid(), memory: memory).isReloadDue)
+    }
+
     @Test @LoopActor func `the time in which the supervisor does not run is no silence of a worker`() throws {
         let (counters, memory) = try MappedCounters.shared(count: WorkerMemory.count)
         let worker = try RunningWorker(process: getpid(), memory: memory)

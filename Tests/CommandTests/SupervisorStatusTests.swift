@@ -9,12 +9,17 @@ struct SupervisorStatusTests {
     private static let workers: [SupervisorStatus.Worker] = [
         .init(listen: "unix:/w-1.sock", process: 12), .init(listen: "unix:/w-2.sock", process: nil),
     ]
+    private static let otherWorkers: [SupervisorStatus.Worker] = [
+        .init(listen: "unix:/w-1.sock", process: 12),
+        .init(listen: "unix:/w-2.sock", process: 13, runsAnother: true),
+    ]
 
     @Test func `is read from its file as it was written`() throws {
         let folder = try TemporaryFolder()
         let listen = try ListenPattern("unix:\(folder["w-%d.sock"])")
         let own = try SupervisorFolder(listen: listen, isNew: true)
-        let status = SupervisorStatus(process: 7, program: "/bin/c", isOutdated: true, workers: Self.workers)
+        let status = SupervisorStatus(
+            process: 7, program: "/bin/c", isOutdated: true, workers: Self.workers + Self.otherWorkers)
         #expect(status.write(in: own))
         let text = try Data(contentsOf: URL(fileURLWithPath: SupervisorFolder.statusFile(listen: listen)))
         #expect(SupervisorStatus(Array(text)) == status)
@@ -96,6 +101,34 @@ struct SupervisorStatusTests {
         #expect(throws: SupervisorFolder.FolderError.self) {
             try SupervisorFolder(listen: ListenPattern("unix:\(folder["l-%d.sock"])"), isNew: true)
         }
+    }
+
+    @Test func `is good when all workers are up, and all run the program that is installed`() {
+        func isGood(_ workers: [SupervisorStatus.Worker], isOutdated: Bool = false) -> Bool {
+            SupervisorStatus(process: 7, program: "/bin/c", isOutdated: isOutdated, workers: workers).isGood
+        }
+        let up = SupervisorStatus.Worker(listen: "unix:/w-1.sock", process: 12)
+        #expect(isGood([up]))
+        #expect(!isGood([up], isOutdated: true))
+        #expect(!isGood(Self.workers))
+        #expect(!isGood(Self.otherWorkers))
+    }
+
+    @Test func `advises a reload for workers of another program, once the supervisor runs the one installed`() {
+        func status(_ isOutdated: Bool) -> SupervisorStatus {
+            SupervisorStatus(process: 7, program: "/bin/c", isOutdated: isOutdated, workers: Self.otherWorkers)
+        }
+        #expect(status(false).text.contains("kill -HUP 7") && !status(false).text.contains("kill -USR2"))
+        #expect(status(true).text.contains("kill -USR2 7") && !status(true).text.contains("kill -HUP"))
+        #expect(status(false).text.contains("process 13, unix:/w-2.sock, another program than the supervisor's"))
+        #expect(
+            status(false).summary == "2 of 2 workers run; workers run another program than the supervisor: kill -HUP 7")
+    }
+
+    /// What an earlier version wrote.
+    @Test func `workers of which nothing else is told run the supervisor's program`() {
+        let text = #"{"process": 7, "program": "/bin/c", "workers": [{"listen": "a", "process": 8}, {"listen": "b"}]}"#
+        #expect(SupervisorStatus(Array(text.utf8))?.workers.map(\.runsAnother) == [false, false])
     }
 
     @Test func `says in a line what systemctl shows`() {

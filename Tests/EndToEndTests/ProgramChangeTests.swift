@@ -139,6 +139,56 @@ extension EndToEnd {
             }
         }
 
+        @Test func `workers of another program than the supervisor's are told of until they are replaced`() throws {
+            try Stack.run("former-workers", Self.options) { stack in
+                let supervisor = try #require(stack.server).pid
+                let workers = stack.workers
+                try Self.install(try Programs.worker, in: stack)
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the status", within: .seconds(10)) {
+                    try Self.status(stack).text.contains("kill -HUP \(supervisor)")
+                }
+                #expect(try Self.status(stack).status == 1)
+                #expect(stack.workers == workers)
+                try Self.reload(stack)
+                try wait(for: "the status") { try Self.status(stack).status == 0 }
+            }
+        }
+
+        /// As with settings that only the new program knows, and with workers that are not ready in time.
+        @Test(arguments: [true, false])
+        func `a reload that failed is done once more by the program that takes over`(isRefused: Bool) throws {
+            try Stack.run("failed-reload", Self.options) { stack in
+                let workers = stack.workers
+                try stack.writeSettings {
+                    if isRefused {
+                        $0["limits.upload.requests"] = 0
+                    } else {
+                        $0["audit.file"] = "\(stack.folder)/no/such/folder/audit.log"
+                    }
+                }
+                stack.server?.signal(SIGHUP)
+                let message =
+                    isRefused
+                    ? "settings have faults; the workers stay" : "a new worker did not come up; the others stay"
+                try wait(for: "the failure", within: .seconds(10)) { stack.logLines(message).count == 1 }
+                try stack.writeSettings()
+                try Self.install(try Programs.worker, in: stack)
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "new workers \(stack.warnings)", within: .seconds(20)) {
+                    stack.logLines("all workers are replaced").count == 1 && stack.workers.count == 2
+                }
+                #expect(Set(workers).isDisjoint(with: stack.workers))
+                try wait(for: "the status") { try Self.status(stack).status == 0 }
+                // It is done: not again by the next one.
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the next program", within: .seconds(10)) {
+                    stack.logLines("the supervisor runs its program anew").count == 2
+                }
+                #expect(stack.logLines("replacing the workers").count == (isRefused ? 1 : 2))
+            }
+        }
+
         @Test func `a worker that leaves while the program changes is not taken for its successor`() throws {
             try Stack.run("leaving", Self.options) { stack in
                 let victim = try #require(stack.workers.first)

@@ -2,8 +2,8 @@ import Glibc
 
 /// Which file a path leads to at one moment: another one at the same path has another identity.
 struct FileIdentity: Equatable {
-    private let device: UInt
-    private let number: UInt
+    let device: UInt
+    let number: UInt
     /// A number may be used again once its file is gone.
     private let seconds: Int
     private let nanoseconds: Int

@@ -46,6 +46,18 @@ final class RunningWorker {
         }
     }
 
+    /// Whether it runs the file; one of an earlier version does not tell, and so runs another.
+    func runs(_ program: FileIdentity) -> Bool {
+        words[WorkerMemory.programDevice] == UInt64(program.device)
+            && words[WorkerMemory.programNumber] == UInt64(program.number)
+    }
+
+    /// Whether the supervisor before this one was to replace it, and could not.
+    var isReloadDue: Bool { words[WorkerMemory.reloadDue] != 0 }
+
+    /// Has the next supervisor replace it.
+    func markReloadDue() { words.add(1, at: WorkerMemory.reloadDue) }
+
     var uptime: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- start)) }
 
     /// From the last beat to the last look, without the time in which the supervisor did not run.

@@ -13,6 +13,8 @@ final class Supervisor {
 
     private let line: SupervisorCommandLine
     private let program = ProgramFile()
+    /// What this process runs.
+    private let own = FileIdentity(ProgramFile.own)
     private let lifeline: SharedLifeline
     private let folder: SupervisorFolder?
     private let launcher: WorkerLauncher
@@ -27,6 +29,8 @@ final class Supervisor {
     /// What was requested meanwhile, once however often: done when all are replaced.
     private var reloadsAgain = false
     private var changesProgram = false
+    /// Whether the last reload failed: the next program, which may know the settings and get ready with them, does it again.
+    private var isReloadDue = false
     /// The new program, started to see whether it could take over.
     private var trial: pid_t?
     private var told: SupervisorStatus?
@@ -98,6 +102,10 @@ final class Supervisor {
             reap()
         }
         for slot in slots where slot.current == nil { slot.start() }
+        if slots.contains(where: { $0.current?.isReloadDue ?? false }) {
+            log.info("the last reload failed under the former program; it is done once more")
+            replaceAll()
+        }
         turn()
         await stop.wait()
         withExtendedLifetime(signals) {}
@@ -172,6 +180,7 @@ final class Supervisor {
         do {
             _ = try SettingsFile.load(line.settingsFile, text: text)
         } catch {
+            isReloadDue = true
             // The workers would not start with them; those that run know better ones.
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])
         }
@@ -194,15 +203,20 @@ final class Supervisor {
                 return
             }
             log.info("all workers are replaced")
-            if isReload { launcher.endReload(isDone: true) }
+            if isReload { endReload(isDone: true) }
             tellProgram()
         case .failed:
             replacing = []
-            if isReload { launcher.endReload(isDone: false) }
+            if isReload { endReload(isDone: false) }
             log.error("a new worker did not come up; the others stay")
         }
         looksAgainAt = 0
         goOn()
+    }
+
+    private func endReload(isDone: Bool) {
+        launcher.endReload(isDone: isDone)
+        isReloadDue = !isDone
     }
 
     /// Does what was requested while the workers were replaced.
@@ -229,11 +243,18 @@ final class Supervisor {
         let status = SupervisorStatus(
             process: getpid(), program: program.path,
             isOutdated: looks ? program.isReplaced : told?.isOutdated ?? false,
-            workers: slots.map { .init(listen: $0.address.description, process: $0.published?.process) })
+            workers: slots.map { workerStatus(of: $0) })
         guard status != told || looks && folder?.lacksStatus ?? false else { return }
         if status != told { ServiceManager.status(status.summary) }
         told = status
         if let folder { status.write(in: folder) }
+    }
+
+    private func workerStatus(of slot: WorkerSlot) -> SupervisorStatus.Worker {
+        let worker = slot.published
+        let runsOwn = if let worker, let own { worker.runs(own) } else { true }
+        return SupervisorStatus.Worker(
+            listen: slot.address.description, process: worker?.process, runsAnother: !runsOwn)
     }
 
     /// Gives workers whose sockets are gone successors with sockets of their own.
@@ -318,6 +339,7 @@ final class Supervisor {
     /// The workers go on, and find their supervisor under the same process id.
     private func changeProgram() {
         let known = known
+        if isReloadDue { for (_, role, worker) in known where role == .current { worker.markReloadDue() } }
         let state = state(of: known)
         let ends = state.lifeline
         let reason: SystemError

@@ -13,6 +13,8 @@ struct SupervisorStatus: Equatable {
         let listen: String
         /// The process that the address leads to; `nil`: none yet.
         let process: pid_t?
+        /// Whether that runs another program than the supervisor.
+        var runsAnother = false
     }
 
     let process: pid_t
@@ -29,10 +31,18 @@ struct SupervisorStatus: Equatable {
         self.workers = workers
     }
 
+    /// Whether workers are to be replaced; a supervisor with the former program is to change that first.
+    var hasOtherWorkers: Bool { !isOutdated && workers.contains(where: \.runsAnother) }
+
+    /// Whether all workers are up, and run the installed program as the supervisor does.
+    var isGood: Bool { !isOutdated && !hasOtherWorkers && workers.allSatisfy { $0.process != nil } }
+
     var summary: String {
         let running = workers.count { $0.process != nil }
-        return "\(running) of \(workers.count) workers run"
-            + (isOutdated ? "; the supervisor runs the former program: kill -USR2 \(process)" : "")
+        var summary = "\(running) of \(workers.count) workers run"
+        if isOutdated { summary += "; the supervisor runs the former program: kill -USR2 \(process)" }
+        if hasOtherWorkers { summary += "; workers run another program than the supervisor: kill -HUP \(process)" }
+        return summary
     }
 
     // MARK: The file
@@ -45,12 +55,7 @@ struct SupervisorStatus: Equatable {
         self.init(
             process: pid_t(truncatingIfNeeded: process), program: program,
             isOutdated: object["outdated"] == .bool(true),
-            workers: workers.compactMap { worker in
-                worker.object?["listen"]?.string.map {
-                    Worker(
-                        listen: $0, process: worker.object?["process"]?.integer.map { pid_t(truncatingIfNeeded: $0) })
-                }
-            })
+            workers: workers.compactMap { Worker($0) })
     }
 
     /// One line of JSON; a reader sees it whole or not at all. Nothing is written where the folder of another supervisor is.
@@ -69,10 +74,23 @@ struct SupervisorStatus: Equatable {
             writer.beginObject()
             writer.member("listen", worker.listen)
             if let process = worker.process { writer.member("process", Int(process)) }
+            if worker.runsAnother {
+                writer.plainName("anotherProgram")
+                writer.bool(true)
+            }
             writer.endObject()
         }
         writer.endArray()
         writer.endObject()
         return (try? Data(writer.bytes).write(to: URL(fileURLWithPath: folder.statusFile), options: .atomic)) != nil
+    }
+}
+
+extension SupervisorStatus.Worker {
+    fileprivate init?(_ json: JSON) {
+        guard let listen = json.object?["listen"]?.string else { return nil }
+        self.init(
+            listen: listen, process: json.object?["process"]?.integer.map { pid_t(truncatingIfNeeded: $0) },
+            runsAnother: json.object?["anotherProgram"] == .bool(true))
     }
 }

@@ -3,7 +3,7 @@
 /// Supervisor and worker may be of two versions. One that knows only the first words maps no more than those; the others
 /// read 0 where nothing wrote them.
 enum WorkerMemory {
-    static let count = 6
+    static let count = 9
     /// Added to as long as the worker's loop turns; 0 until the worker is up.
     static let beats = 0
     /// ``Capabilities``, written by the supervisor before the worker starts.
@@ -16,6 +16,13 @@ enum WorkerMemory {
     static let readiness = 4
     /// When the service was started, in seconds since 1970; written by the supervisor before the worker starts.
     static let start = 5
+    /// Of the file that the worker runs, written by the worker before its first beat; 0 for a worker that does not tell. No other
+    /// file has both as long as it runs.
+    static let programDevice = 6
+    static let programNumber = 7
+    /// Not 0 where a reload failed that should have replaced the worker, written by a supervisor for the program that takes its
+    /// place. Not in ``SupervisorState``, where earlier versions read no more than they know.
+    static let reloadDue = 8
 
     /// What the supervisor does for the worker.
     struct Capabilities: OptionSet, Sendable {
