@@ -8,10 +8,13 @@ import CloakroomCLinux
     private let base: UnsafeMutablePointer<UInt64>
     package let count: Int
 
-    /// - Parameter descriptor: open for reading and writing; made as long as it must be. The mapping outlives it.
+    /// - Parameter descriptor: open for reading and writing; made as long as it must be, and no shorter: a later version may have
+    ///   written more. The mapping outlives it.
     package init(descriptor: Int32, count: Int) throws(SystemError) {
         let size = count * MemoryLayout<UInt64>.size
-        guard ftruncate(descriptor, size) == 0 else { throw SystemError() }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_size >= size || ftruncate(descriptor, off_t(size)) == 0
+        else { throw SystemError() }
         guard let address = unsafe cloakroom_map(size, PROT_READ | PROT_WRITE, descriptor) else { throw SystemError() }
         unsafe base = address.bindMemory(to: UInt64.self, capacity: count)
         self.count = count

@@ -27,18 +27,20 @@ begin_lane() {
     shift
     for script; do : >"$state/logs/checks-$script.log"; done
     # shellcheck disable=SC2016 # that bash expands it
-    start "lane-$name" env --default-signal=INT,HUP bash -c '
-        trap "trap : TERM; kill -TERM 0" TERM # its scripts are of its process group
+    start "lane-$name" bash -c '
+        # What it runs is of its process group, and ends with it.
+        trap "trap : TERM; kill -TERM 0; wait; exit 143" TERM
         if [[ $2 == idle ]]; then
             echo 19 2>/dev/null >/proc/self/autogroup || :
             chrt --idle --pid 0 $$
         fi
         for script in "${@:3}"; do
             began=$SECONDS
-            "deploy/checks/$script" >"$1/logs/checks-$script.log" 2>&1 &
+            # A shell without job control has what it starts ignore both.
+            env --default-signal=INT,QUIT "deploy/checks/$script" >"${1}logs/checks-$script.log" 2>&1 &
             wait $!
             printf "%s %s\n" "$script" $((SECONDS - began))
-        done' lane "$state" "$name" "$@"
+        done' lane "$state/" "$name" "$@"
     read -r _ pid <<<"${started[-1]}"
     # A moment after its start it leads a group.
     poll 5 alive "-$pid" || :

@@ -16,8 +16,11 @@ package final class RedisHealth {
     private(set) var roundTrip: Duration?
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// Called once for each self-test that fails, with the error that ended it; what requests meet is theirs to count.
+    /// Called for a self-test that fails, with the error that ended it, for each error once in ``period`` at most: while Redis
+    /// refuses there are more of them. What requests meet is theirs to count.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
+    private var told: (error: RedisError, until: ContinuousClock.Instant)?
+    package static let period: Duration = .seconds(15)
 
     package init(
         redis: any RedisClient, selfTest: RedisSelfTest, log: Log,
@@ -58,7 +61,7 @@ package final class RedisHealth {
     package func watch() async {
         while !Task.isCancelled {
             await checkUntilWell()
-            try? await LoopActor.sleep(for: .seconds(15))
+            try? await LoopActor.sleep(for: Self.period)
         }
     }
 
@@ -79,14 +82,14 @@ package final class RedisHealth {
         let start = now()
         do throws(RedisError) { found = try await selfTest.run(on: redis) } catch {
             roundTrip = nil
-            onFailure?(error)
+            tell(error)
             return
         }
         // A refusal ends the test early.
         if found == nil || roundTrip == nil {
             roundTrip = start.duration(to: now()) / (found == nil ? selfTest.count : 1)
         }
-        if let found { onFailure?(found.error) }
+        if let found { tell(found.error) }
         guard found != refusal else { return }
         refusal = found
         if let found {
@@ -99,6 +102,14 @@ package final class RedisHealth {
         } else {
             log.info("Redis takes commands again")
         }
+    }
+
+    private func tell(_ error: RedisError) {
+        let time = now()
+        if let told, told.error == error, time < told.until { return }
+        // The next one after a pause is to count, however the clocks are read.
+        told = (error, time + Self.period - .seconds(1))
+        onFailure?(error)
     }
 }
 

@@ -97,10 +97,12 @@ struct SharingRulesTests {
             (grant.shared, _) = rules.sessionShares(shares, of: user, grant, at: Self.now)
             let session = try Self.session(grant, user, role: role)
             for _ in 0..<60 {
-                let owner = try #require(Self.users.randomElement(using: &generator))
+                // Half of them in what is shared: few others would be.
+                let share = Bool.random(using: &generator) ? shares.randomElement(using: &generator) : nil
+                let owner = try share?.owner.text ?? #require(Self.users.randomElement(using: &generator))
                 let place = ["photos", "thumbnails", "elsewhere"].randomElement(using: &generator) ?? ""
                 let key =
-                    "\(place)/\(owner)/"
+                    (share?.prefix ?? "\(place)/\(owner)/")
                     + (["x", "a/x", "a", "ab/x", "a/b/x", "b/x"].randomElement(using: &generator) ?? "")
                 let after = Double(Int.random(in: 0...700, using: &generator))
                 let isOwn = owner == user.text
