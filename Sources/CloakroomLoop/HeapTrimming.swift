@@ -62,6 +62,8 @@ package struct HeapUse {
 package struct HeapTrimmingRule {
     /// Less is left to the next requests.
     private static let threshold = 8 << 20
+    /// What a thousand clients leave around the tokens and requests that are remembered of them is more.
+    private static let releaseThreshold = 6 << 20
 
     private var slackBefore: Int
     private var slackAfterTrim: Int
@@ -94,7 +96,7 @@ package struct HeapTrimmingRule {
 
     /// Whether, after a trim, most of what is resident lies around objects that are left of a peak: one on a page keeps it.
     package mutating func releases(_ use: HeapUse) -> Bool {
-        let isWorthwhile = use.slack > use.used && use.slack >= slackAfterRelease + Self.threshold
+        let isWorthwhile = use.slack > use.used && use.slack >= slackAfterRelease + Self.releaseThreshold
         isReleaseDue = isWorthwhile && looksUntilRelease > 0
         return isWorthwhile && looksUntilRelease == 0
     }
