@@ -15,7 +15,10 @@ struct MetricsFolderTests {
         let text = "0 cloakroom_former_total []\n1 \(dropped.title)\n2 \(gauge.title)"
         let fingerprint = MetricsLayout.fingerprint(of: text)
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder["\(fingerprint).layout"]))
-        let row = try MappedCounters(path: folder["unix--w-1-sock-\(fingerprint).counters"], count: counted.count)
+        let file = folder["unix--w-1-sock-\(fingerprint).counters"]
+        // It would keep its length.
+        try? FileManager.default.removeItem(atPath: file)
+        let row = try MappedCounters(path: file, count: counted.count)
         for (place, count) in counted.enumerated() { row.add(count, at: place) }
     }
 
