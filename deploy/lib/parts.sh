@@ -20,8 +20,9 @@ took() { part_times+=("$(printf '%3d:%02d  %s' $(($1 / 60)) $(($1 % 60)) "$2")")
 
 declare -A lanes # "PID SCRIPT…" of each that was begun
 
-# begin_lane NAME SCRIPT…: of deploy/checks, one after the other, beside what the caller goes on with. The lane `idle` has what the
-# others leave of the cores: it is of the idle class, and in a session of its own, which the kernel may weigh as a whole.
+# begin_lane NAME SCRIPT…: of deploy/checks, one after the other, beside what the caller goes on with. A lane whose name begins with
+# `idle` has what the others leave of the cores: it is of the idle class, and in a session of its own, which the kernel may weigh as
+# a whole.
 begin_lane() {
     local name=$1 pid script
     shift
@@ -30,7 +31,7 @@ begin_lane() {
     start "lane-$name" bash -c '
         # What it runs is of its process group, and ends with it.
         trap "trap : TERM; kill -TERM 0; wait; exit 143" TERM
-        if [[ $2 == idle ]]; then
+        if [[ $2 == idle* ]]; then
             echo 19 2>/dev/null >/proc/self/autogroup || :
             chrt --idle --pid 0 $$
         fi
