@@ -131,7 +131,7 @@ package final class LineSink {
 
     /// - Returns: how many of the bytes were taken.
     private func put(_ bytes: [UInt8]) -> Int {
-        // Nobody reads what goes to a file without a name, and it would count as taken.
+        // What goes to a file without a name is lost, and would count as taken.
         if opened?.st_nlink == 0, !reopen() { return 0 }
         // What is left of a line that was cut must not swallow the next.
         let startsNewLine = endsMidLine

@@ -20,7 +20,7 @@ package final class RedisHealth {
     /// refuses there are more of them. What requests meet is theirs to count.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
     private var told: (error: RedisError, until: ContinuousClock.Instant)?
-    package static let period: Duration = .seconds(15)
+    private static let period: Duration = .seconds(15)
 
     package init(
         redis: any RedisClient, selfTest: RedisSelfTest, log: Log,

@@ -39,25 +39,9 @@ struct RedisHealthTests {
         #expect(found == [.interrupted, .refused(code: "READONLY")])
     }
 
-    /// A server that is not there.
-    private final class AbsentRedis: RedisClient {
-        let refusal: RedisError? = nil
-        let isReady = false
-        let pendingCount = 0
-        let currentServers: [RedisAddress] = []
-        var onRepeat: (@LoopActor () -> Void)?
-
-        func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
-            completion(.failure(.unavailable))
-        }
-
-        func settle(within limit: Duration) async {}
-        func close() {}
-    }
-
     @Test @LoopActor func `a look without a connection is told once, and what requests meet is not`() async throws {
         let health = RedisHealth(
-            redis: AbsentRedis(), selfTest: RedisSelfTest(try settings(smallest()), name: "w"),
+            redis: UnreachableRedis(), selfTest: RedisSelfTest(try settings(smallest()), name: "w"),
             log: Log(sink: nil, level: .error))
         var found: [RedisError] = []
         health.onFailure = { found.append($0) }
