@@ -18,8 +18,9 @@ package import CloakroomLoop
         /// Idle connections are closed, once older than this, when the next request is sent.
         package var maximumIdleAge: Duration = .seconds(20)
         /// Handles kept for the next requests; what more a peak has needed, and groups beyond the first, are freed when no
-        /// request has needed them for ``freeing``.
-        package var keptHandles = 64
+        /// request has needed them for ``freeing``. Each is some thirty objects, which keep as many pages of a heap that has
+        /// been large.
+        package var keptHandles = 8
         package var freeing: Duration = .seconds(10)
         package var connectTimeout: Duration = .seconds(3)
         /// Responses of STS and S3 to our requests are a few kilobytes.

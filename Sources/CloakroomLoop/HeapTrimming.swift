@@ -60,8 +60,11 @@ package struct HeapUse {
 
 /// When memory is given back.
 package struct HeapTrimmingRule {
-    /// Less is left to the next requests.
-    private static let threshold = 8 << 20
+    /// Less is left to the next requests, and so is half of what is in objects: a busy worker soon needs it again.
+    private static func threshold(_ used: Int) -> Int { max(leastThreshold, used / 2) }
+    private static let leastThreshold = 4 << 20
+    /// In objects, more than after a trim.
+    private static let peak = 8 << 20
     /// What a thousand clients leave around the tokens and requests that are remembered of them is more.
     private static let releaseThreshold = 6 << 20
 
@@ -91,7 +94,7 @@ package struct HeapTrimmingRule {
             isReleaseDue = false
             return true
         }
-        return min(use.slack, slackBefore) >= slackAfterTrim + Self.threshold
+        return min(use.slack, slackBefore) >= slackAfterTrim + Self.threshold(use.used)
     }
 
     /// Whether, after a trim, most of what is resident lies around objects that are left of a peak: one on a page keeps it.
@@ -103,7 +106,7 @@ package struct HeapTrimmingRule {
 
     /// Whether the first look finds a peak after a trim: it needs the pages that were given back.
     package mutating func grows(_ use: HeapUse) -> Bool {
-        guard let usedAfterTrim, use.used >= usedAfterTrim + Self.threshold else { return false }
+        guard let usedAfterTrim, use.used >= usedAfterTrim + Self.peak else { return false }
         self.usedAfterTrim = nil
         return true
     }

@@ -30,10 +30,10 @@ struct HeapTrimmingTests {
     @Test func `trims when a peak has been over for a period, and once`() {
         var rule = HeapTrimmingRule(idle: Self.use(4, 8))
         // In flight, just over, over for a period.
-        let trims = [Self.use(90, 98), Self.use(6, 98), Self.use(5, 98)].map { rule.trims($0) }
+        let trims = [Self.use(91, 98), Self.use(6, 98), Self.use(5, 98)].map { rule.trims($0) }
         #expect(trims == [false, false, true])
         rule.trimmed(Self.use(5, 30))
-        #expect([30, 32, 36, 30].allSatisfy { !rule.trims(Self.use(5, $0)) })
+        #expect([30, 32, 33, 30].allSatisfy { !rule.trims(Self.use(5, $0)) })
         #expect([40, 40].map { rule.trims(Self.use(5, $0)) } == [false, true])
     }
 
@@ -41,6 +41,15 @@ struct HeapTrimmingTests {
         var rule = HeapTrimmingRule(idle: Self.use(4, 8))
         rule.trimmed(Self.use(90, 110))
         #expect([Self.use(60, 110), Self.use(5, 110)].map { rule.trims($0) } == [false, true])
+        // A thousand clients are gone, their connections to STS a little later.
+        rule = HeapTrimmingRule(idle: Self.use(1, 4))
+        rule.trimmed(Self.use(13, 24))
+        #expect([Self.use(5, 23), Self.use(5, 23)].map { rule.trims($0) } == [false, true])
+    }
+
+    @Test func `leaves to a busy worker half of what it has in objects`() {
+        var rule = HeapTrimmingRule(idle: Self.use(4, 8))
+        #expect([123, 123, 124, 124].map { rule.trims(Self.use(80, $0)) } == [false, false, false, true])
     }
 
     @Test func `releases what can be worked out again where little keeps many pages`() {
