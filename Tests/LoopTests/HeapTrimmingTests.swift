@@ -87,8 +87,8 @@ struct HeapTrimmingTests {
     @Test func `where few pages are left there are no huge pages, and where many or none are, as before`() throws {
         let unit = 2 << 20
         let size = 5 * unit
-        let area = try #require(
-            mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0))
+        // Shared, so that Linux itself puts no huge page together meanwhile.
+        let area = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED | Int32(MAP_ANONYMOUS), -1, 0))
         defer { munmap(area, size) }
         try #require(area != MAP_FAILED)
         // With small pages: one byte is not to bring a whole huge page.
