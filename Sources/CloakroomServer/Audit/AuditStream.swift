@@ -11,15 +11,22 @@ package final class AuditStream {
     private let redis: any RedisClient
     private let key: String
     private let maximumLength: Int
+    private let metrics: Metrics
+    private let log: Log
+    /// The log has it once a process: a full stream is trimmed with nearly every call.
+    private var hasTrimmed = false
+    private var isCounting = true
 
     /// Called with why Redis did not take lines.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
 
     /// - Parameter maximumLength: about how many entries are kept.
-    package init(redis: any RedisClient, key: String, maximumLength: Int) {
+    package init(redis: any RedisClient, key: String, maximumLength: Int, metrics: Metrics, log: Log) {
         self.redis = redis
         self.key = key
         self.maximumLength = maximumLength
+        self.metrics = metrics
+        self.log = log
     }
 
     enum Outcome {
@@ -33,7 +40,9 @@ package final class AuditStream {
     func add(_ lines: [ArraySlice<UInt8>]) async -> Outcome {
         let texts = lines.map { String(decoding: $0, as: UTF8.self) }
         do throws(RedisError) {
-            _ = try await redis.run(Self.script.call(keys: [key], arguments: [String(maximumLength)] + texts))
+            let reply = try await redis.run(
+                Self.script.call(keys: [key], arguments: [String(maximumLength)] + texts))
+            count(reply)
             return .kept
         } catch {
             onFailure?(error)
@@ -44,12 +53,29 @@ package final class AuditStream {
         }
     }
 
+    private func count(_ reply: RedisReply) {
+        guard case .integer(let trimmed) = reply else {
+            if isCounting { log.warning("trimmed audit lines are not counted: Redis refuses XLEN") }
+            isCounting = false
+            return
+        }
+        isCounting = true
+        guard trimmed > 0 else { return }
+        metrics.trimmedAuditLines(trimmed)
+        if !hasTrimmed { log.warning("audit.stream is full: its oldest lines are trimmed for new ones") }
+        hasTrimmed = true
+    }
+
     /// A script, so that it is all lines or none: what refuses a write refuses the first.
+    ///
+    /// Gives how many others were trimmed for them, or null without the right to XLEN: that is no reason to issue nothing.
     static let script = RedisScript(
         text: """
+            local before = redis.pcall('XLEN', KEYS[1])
             for index = 2, #ARGV do
               redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', '\(field)', ARGV[index])
             end
-            return #ARGV - 1
+            if type(before) ~= 'number' then return false end
+            return before + #ARGV - 1 - redis.call('XLEN', KEYS[1])
             """)
 }

@@ -120,6 +120,7 @@ package final class Metrics {
     func traced(_ spans: Int, _ outcome: SpanLabel) { row.add(UInt64(spans), at: layout.spans[outcome]) }
 
     func auditFailed() { count(layout.auditFailures) }
+    func trimmedAuditLines(_ lines: Int) { count(layout.trimmedAuditLines, by: lines) }
     package func linesDropped(_ lines: Int) { count(layout.droppedLines, by: lines) }
 
     private func count(_ counter: MetricsLayout.Single, by number: Int = 1) {

@@ -92,6 +92,7 @@ struct MetricsLayout {
     let issued: Counters<IssuedLabel>
     let keyFetches: NamedCounters<KeyFetchLabel>
     let auditFailures: Single
+    let trimmedAuditLines: Single
     let events: Counters<EventType>
     let eventDeliveries: Counters<EventDeliveryLabel>
     let eventDelays: Histograms<EventType>
@@ -143,6 +144,8 @@ struct MetricsLayout {
             "cloakroom_key_fetches_total", "Fetches of issuers' keys.", "issuer", names.issuers)
         auditFailures = builder.counter(
             "cloakroom_audit_failures_total", "Audit lines that could not be written; nothing was issued for them.")
+        trimmedAuditLines = builder.counter(
+            "cloakroom_audit_lines_trimmed_total", "Audit lines that a full Redis stream dropped for newer ones.")
         events = builder.counters("cloakroom_events_total", "Events that Redis took.")
         eventDeliveries = builder.counters(
             "cloakroom_event_deliveries_total", "Attempts at posting an event to the webhook.")

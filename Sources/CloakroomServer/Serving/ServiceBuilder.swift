@@ -101,7 +101,7 @@ package struct ServiceBuilder {
         events = Self.recorder(settings, stream, dependencies, redisFailed)
         eventDelivery = Self.delivery(settings, stream, dependencies, redisFailed)
         tracer = Self.tracer(settings, dependencies)
-        let audit = try Self.auditDestination(settings, redis, redisFailed)
+        let audit = try Self.auditDestination(settings, dependencies, redisFailed)
         if case .lines(let sink) = audit { auditLines = sink } else { auditLines = nil }
         service = CloakroomService(
             .init(
@@ -210,14 +210,16 @@ package struct ServiceBuilder {
     }
 
     private static func auditDestination(
-        _ settings: Settings, _ redis: any RedisClient, _ failed: @escaping @LoopActor (RedisError) -> Void
+        _ settings: Settings, _ dependencies: ServiceDependencies, _ failed: @escaping @LoopActor (RedisError) -> Void
     ) throws(BuildError) -> AuditLog.Destination {
         let path: String?
         switch settings.audit.destination {
         case .standardError: path = nil
         case .file(let file): path = file
         case .stream(let name, let maximumLength):
-            let stream = AuditStream(redis: redis, key: settings.redis.keyPrefix + name, maximumLength: maximumLength)
+            let stream = AuditStream(
+                redis: dependencies.redis, key: settings.redis.keyPrefix + name, maximumLength: maximumLength,
+                metrics: dependencies.metrics, log: dependencies.log)
             stream.onFailure = failed
             return .stream(stream)
         }

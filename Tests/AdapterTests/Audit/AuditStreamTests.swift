@@ -12,10 +12,15 @@ import Testing
 /// FAULTS row 15, where the audit goes to a Redis stream.
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct AuditStreamTests {
-    @LoopActor private func audit(_ redis: RedisConnection, maximumLength: Int = 1000) -> AuditLog {
+    @LoopActor private func audit(
+        _ redis: RedisConnection, maximumLength: Int = 1000, metrics: Metrics? = nil, log: LineSink? = nil
+    ) throws -> AuditLog {
         let ids = Mutex(0)
+        let stream = AuditStream(
+            redis: redis, key: "c:audit", maximumLength: maximumLength, metrics: try metrics ?? Metrics(),
+            log: Log(sink: log, level: .warning))
         return AuditLog(
-            .stream(AuditStream(redis: redis, key: "c:audit", maximumLength: maximumLength)), worker: "w", process: 1,
+            .stream(stream), worker: "w", process: 1,
             drawID: {
                 let number = ids.withLock { ids in
                     ids += 1
@@ -70,7 +75,7 @@ struct AuditStreamTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
-            let audit = audit(redis)
+            let audit = try audit(redis)
             #expect(await record(audit, 0..<600) == [Bool](repeating: true, count: 600))
             #expect(await record(audit, 600..<601) == [true])
             let (lines, faults) = await lines(redis)
@@ -80,15 +85,42 @@ struct AuditStreamTests {
         }
     }
 
-    @Test @LoopActor func `keeps no more than it may`() async throws {
+    @Test @LoopActor func `keeps no more than it may, counts what it drops for that, and says so once`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
-            let audit = audit(redis, maximumLength: 100)
-            _ = await record(audit, 0..<1000)
+            let metrics = try Metrics()
+            let trimmed = metrics.layout.trimmedAuditLines.index
+            let audit = try audit(
+                redis, maximumLength: 100, metrics: metrics, log: try LineSink(path: folder["log"]))
+            _ = await record(audit, 0..<100)
+            #expect(metrics.row[trimmed] == 0)
+            for begin in stride(from: 100, to: 1000, by: 300) { _ = await record(audit, begin..<begin + 300) }
             let (lines, faults) = await lines(redis)
             #expect((100..<300).contains(lines.count))
             #expect(faults == [])
+            #expect(metrics.row[trimmed] == UInt64(1000 - lines.count))
+            let log = try String(contentsOfFile: folder["log"], encoding: .utf8)
+            #expect(log.split(separator: "\n").count == 1 && log.contains("audit.stream is full"), "\(log)")
+        }
+    }
+
+    /// As a user of Redis that was made before lines were counted.
+    @Test @LoopActor func `keeps lines without the right to count them, and says so once`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { redis in
+            #expect(await redis.outcome("ACL", "SETUSER", "default", "-xlen") == .success(.status("OK")))
+            let metrics = try Metrics()
+            let audit = try audit(
+                redis, maximumLength: 100, metrics: metrics, log: try LineSink(path: folder["log"]))
+            for begin in [0, 500] {
+                #expect(await record(audit, begin..<begin + 500) == [Bool](repeating: true, count: 500))
+            }
+            #expect(await lines(redis).faults == [])
+            #expect(metrics.row[metrics.layout.trimmedAuditLines.index] == 0)
+            let log = try String(contentsOfFile: folder["log"], encoding: .utf8)
+            #expect(log.split(separator: "\n").count == 1 && log.contains("Redis refuses XLEN"), "\(log)")
         }
     }
 
@@ -103,7 +135,7 @@ struct AuditStreamTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
-            let audit = audit(redis)
+            let audit = try audit(redis)
             #expect(await record(audit, 0..<2) == [true, true])
             _ = try await redis.send(RedisCommand(spoil))
             if spoil[0] == "RENAME" { _ = await redis.outcome("SET", "c:audit", "no stream") }
@@ -123,7 +155,7 @@ struct AuditStreamTests {
         try await withRedis(server.path) { other in
             try await withRedis(server.path, timeout: .milliseconds(40)) { redis in
                 #expect(await redis.becomesReady(within: .seconds(5)))
-                let audit = audit(redis)
+                let audit = try audit(redis)
                 #expect(await record(audit, 0..<2) == [true, true])
                 #expect(await other.outcome("CLIENT", "PAUSE", "300", "ALL") == .success(.status("OK")))
                 let start = ContinuousClock.now

@@ -98,7 +98,7 @@ struct PrometheusTextTests {
             #"cloakroom_issued_total{kind="credentials"} 0"#, #"cloakroom_issued_total{kind="upload"} 1"#,
             #"cloakroom_issued_total{kind="session"} 0"#,
         ]
-        expected += ["cloakroom_audit_failures_total 0"]
+        expected += ["cloakroom_audit_failures_total 0", "cloakroom_audit_lines_trimmed_total 0"]
         expected += EventType.allCases.map { #"cloakroom_events_total{type="\#($0.value)"} 0"# }
         expected += EventDeliveryLabel.allCases.map {
             #"cloakroom_event_deliveries_total{outcome="\#($0.value)"} 0"#
