@@ -193,7 +193,7 @@ package struct RedisFindings {
         let advice =
             "set maxmemory-policy noeviction in Redis, and give Cloakroom a Redis of its own; \(Self.lasting(info))"
         let keep = Self.setting(["maxmemory-policy noeviction"], info)
-        guard policy.hasPrefix("allkeys-"), settings.entitlements.enabled else {
+        guard policy.hasPrefix("allkeys-"), let records else {
             return check.warning(
                 "eviction policy is \(policy)\(lost)",
                 why: "when memory is short, Redis forgets rate limits, which have an end, before all else",
@@ -201,8 +201,31 @@ package struct RedisFindings {
         }
         return check.error(
             "eviction policy is \(policy)\(lost)",
-            why: "when memory is short, Redis forgets users' records: who was disabled or revoked comes back in",
+            why: "when memory is short, Redis forgets \(records.name): \(records.loss)",
             advice: advice, command: keep)
+    }
+
+    /// What has no end in Redis and is nowhere else; `nil`: nothing.
+    private var records: (name: String, loss: String, remedy: String)? {
+        let users = (
+            name: "users' records", loss: "who was disabled or revoked comes back in",
+            remedy: "set entitlements.enabled: false if no record is ever written"
+        )
+        let audit = (
+            name: "the audit's lines", loss: "what was issued is not known any more",
+            remedy: "use audit.file in place of audit.stream"
+        )
+        let hasAudit = if case .stream = settings.audit.destination { true } else { false }
+        switch (settings.entitlements.enabled, hasAudit) {
+        case (true, true):
+            return (
+                name: "\(users.name) and \(audit.name)", loss: "\(users.loss), and \(audit.loss)",
+                remedy: "\(users.remedy), and \(audit.remedy)"
+            )
+        case (true, false): return users
+        case (false, true): return audit
+        case (false, false): return nil
+        }
     }
 
     private func memory(_ info: RedisInfo) -> Finding? {
@@ -221,32 +244,35 @@ package struct RedisFindings {
     }
 
     private func persistence(_ info: RedisInfo) -> Finding? {
-        guard settings.entitlements.enabled else { return nil }
+        guard let records else { return nil }
+        let name = records.name
         if info["aof_enabled"] == "1" {
-            guard info["aof_last_write_status"] != "err" else { return failingDisk("its append-only file") }
+            guard info["aof_last_write_status"] != "err" else { return failingDisk("its append-only file", name) }
             // After `CONFIG SET appendonly yes` the file has nothing before its first rewrite succeeds.
-            guard info["aof_last_bgrewrite_status"] != "err" else { return failingDisk("its append-only file anew") }
-            return check.ok("users' records are kept in an append-only file")
+            guard info["aof_last_bgrewrite_status"] != "err" else {
+                return failingDisk("its append-only file anew", name)
+            }
+            return check.ok("\(name) are kept in an append-only file")
         }
-        guard info["rdb_last_bgsave_status"] != "err" else { return failingDisk("its snapshot") }
+        guard info["rdb_last_bgsave_status"] != "err" else { return failingDisk("its snapshot", name) }
         let kept = observations.save.map { $0.isEmpty ? "are kept in memory alone" : "are on disk only in snapshots" }
-        guard let kept else { return check.skipped("Redis does not tell whether it keeps users' records on disk") }
+        guard let kept else { return check.skipped("Redis does not tell whether it keeps \(name) on disk") }
         return check.warning(
-            "users' records \(kept)",
-            why: "a restart of Redis forgets them, all or the latest: who was disabled comes back in",
+            "\(name) \(kept)",
+            why: "a restart of Redis forgets them, all or the latest: \(records.loss)",
             advice: "run the command on each server, never put appendonly yes in its file first: Redis would start with"
-                + " an empty append-only file and lose all records. Wait until INFO persistence has"
+                + " an empty append-only file and lose all data. Wait until INFO persistence has"
                 + " aof_rewrite_in_progress:0, aof_rewrite_scheduled:0 and aof_last_bgrewrite_status:ok. "
                 + (Self.hasConfigurationFile(info)
                     ? "Then run redis-cli CONFIG REWRITE."
                     : "Then give appendonly yes where Redis is started, which has no configuration file.")
-                + " Or set entitlements.enabled: false if no record is ever written",
+                + " Or \(records.remedy)",
             command: "redis-cli CONFIG SET appendonly yes")
     }
 
-    private func failingDisk(_ what: String) -> Finding {
+    private func failingDisk(_ what: String, _ name: String) -> Finding {
         check.error(
-            "Redis could not write \(what)", why: "what it knows of users is lost with its next restart",
+            "Redis could not write \(what)", why: "\(name) are lost with its next restart",
             advice: "look into Redis' log; its disk may be full")
     }
 }

@@ -98,11 +98,13 @@ struct RedisFindingsTests {
         #expect(finding.found.hasSuffix("min-replicas-max-lag is \(lag)") == (level == "warning"))
     }
 
-    private static func findings(_ changes: [(String, String)], maximumLag: Int? = nil) throws -> [Finding] {
+    private static func findings(
+        _ changes: [(String, String)], maximumLag: Int? = nil, settings more: String = ""
+    ) throws -> [Finding] {
         let text = changes.reduce(info) { $0.replacing("\($1.0)\r\n", with: "\($1.1)\r\n") }
         var observations = RedisObservations(info: .success(text), save: "3600 1")
         observations.maximumLag = maximumLag
-        return RedisFindings(observations, try settings(smallest())).all
+        return RedisFindings(observations, try settings(smallest(more))).all
     }
 
     /// `CONFIG SET a 1 b 2` came with Redis 7, and lasts until Redis restarts.
@@ -181,6 +183,22 @@ struct RedisFindingsTests {
         #expect(wrong == ["warning: eviction policy is allkeys-lfu; it has evicted 12 keys already"])
         let snapshots = try Self.lines([("aof_enabled:1", "aof_enabled:0")], save: "3600 1")
         #expect(snapshots.last == "warning: users' records are on disk only in snapshots")
+    }
+
+    @Test(arguments: [(false, "the audit's lines"), (true, "users' records and the audit's lines")])
+    func `minds a lost audit as well, where it is in a stream`(hasRecords: Bool, names: String) throws {
+        let more = "entitlements: {enabled: \(hasRecords)}, audit: {stream: 'audit'}"
+        #expect(try Self.lines(settings: more).last == "ok: \(names) are kept in an append-only file")
+        let memory = try Self.findings([("aof_enabled:1", "aof_enabled:0")], settings: more)
+        let warning = try #require(memory.last)
+        #expect(warning.level == .warning && warning.found == "\(names) are on disk only in snapshots")
+        #expect(warning.advice?.contains("use audit.file") == true)
+        let policy = ("maxmemory_policy:noeviction", "maxmemory_policy:allkeys-lru")
+        let error = try #require(try Self.findings([policy], settings: more).first { $0.level == .error })
+        #expect(error.found == "eviction policy is allkeys-lru" && error.why?.contains(names) == true)
+        let file = more.replacing("stream: 'audit'", with: "file: '/var/log/audit'")
+        let lines = try Self.lines(settings: file)
+        #expect(!lines.contains { $0.contains("audit") })
     }
 
     @Test func `tells latency that comes near the timeout, and a script that is refused`() throws {
