@@ -91,11 +91,18 @@ enum CheckCommand: Command {
                 + "`cloakroom user set ID --accept-undated-tokens`"
         }
         let tiers = settings.tieredFolders.note.map { "Tiered photo storage: \($0)" }
-        let audit =
-            settings.audit.destination == .standardError
-            ? "Audit: to standard error, of which journald and the kubelet keep the newest lines alone; audit.file or audit.stream "
-                + "keeps them" : nil
-        return reserved + large + undated + [tiers, audit].compactMap(\.self)
+        return reserved + large + undated + [tiers, audit(settings)].compactMap(\.self)
+    }
+
+    private static func audit(_ settings: Settings) -> String? {
+        switch settings.audit.destination {
+        case .standardError:
+            "Audit: to standard error, of which journald and the kubelet keep the newest lines alone; audit.file keeps "
+                + "all of them, audit.stream more of them"
+        case .stream where settings.redis.servers.hasFailover:
+            "Audit: to a Redis stream, and a failover may lose lines of what was issued; audit.file keeps all of them"
+        case .file, .stream: nil
+        }
     }
 
     static let help = """

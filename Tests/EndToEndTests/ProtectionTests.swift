@@ -23,6 +23,27 @@ extension EndToEnd {
             }
         }
 
+        @Test func `check says where lines of the audit may be lost`() throws {
+            let folder = try RunFolder.make("audit-loss")
+            let file = "\(folder)/settings.json5"
+            var settings = TestSettings(folder: folder, upstream: "http://127.0.0.1:9")
+            func notes() throws -> [String] {
+                try settings.write(to: file)
+                let check = try Command(["check", file])
+                #expect(check.status == 0, "\(check.text)")
+                return check.text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("Audit: ") }
+            }
+            #expect(try notes() == [])
+            settings["audit.file"] = nil
+            #expect(try notes().map { $0.prefix(25) } == ["Audit: to standard error,"])
+            settings["audit.stream"] = "audit"
+            #expect(try notes() == [])
+            settings["redis.address"] = nil
+            settings["redis.cluster"] = ["127.0.0.1:1"]
+            let note = try #require(try notes().first)
+            #expect(note.contains("a failover may lose lines of what was issued"))
+        }
+
         @Test func `check and doctor find an audit file that cannot be written`() throws {
             let folder = try RunFolder.make("audit-check")
             let file = "\(folder)/settings.json5"
