@@ -36,7 +36,7 @@ def _verdict(plan):
     lines = [f'<p class="hit">{escape(each.title)}: {plain(each.used)} of {plain(each.allowed)}{each.unit}. '
              f"{escape(each.way_out)}.</p>" for each in plan.hit]
     return lines or [f"<p>{plain(plan['workers'])} worker(s) on {plain(plan['hosts'])} hosts, "
-                     f"{plain(plan['redis_primaries'])} Redis with a replica, {plan.roles} role(s), "
+                     f"{plain(plan['redis_primaries'])} Redis with two replicas each, {plan.roles} role(s), "
                      f"{plan['dollars']:,.2f} $ a day.</p>"]
 
 

@@ -8,7 +8,8 @@ from inputs import (ENTRY_BYTES, KEPT_FOR_SURE, MAXIMUM_ENTRIES, MAXIMUM_ROLES, 
 
 _DAY = 86_400
 _SPARE_HOSTS = 1        # one may be lost, or be upgraded
-_COPIES = 2             # a primary of Redis, and its replica
+# A primary of Redis and two replicas: with min-replicas-to-write 1 the one that takes its place needs one of its own.
+_COPIES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +192,7 @@ class Plan:
                   f"the greater of ⌈{plain(memory - streams)} ÷ ({plain(g['redis_full'])} full × {plain(g['redis_gb'])} GB"
                   f"{f' − {plain(streams)} of streams' if 0 < streams < allowed else ''})⌉ and "
                   f"⌈{plain(self['redis_cores'])} ÷ {plain(g['busy'])} busy⌉")
-        self._add("redis_hosts", "hosts of Redis", primaries * _COPIES, "", f"{plain(primaries)} × (a primary and a replica)")
+        self._add("redis_hosts", "hosts of Redis", primaries * _COPIES, "", f"{plain(primaries)} × (a primary and two replicas)")
 
     def _windows(self):
         """Windows of an hour: of each user, with one device, those of a kind once, however many requests there are."""

@@ -66,8 +66,8 @@ package struct RedisFindings {
         }
         let info = RedisInfo(text)
         return [
-            version(info), role(info), replication(info), script, latency, eviction(info), memory(info),
-            persistence(info),
+            version(info), role(info), replication(info), failover(info), script, latency, eviction(info),
+            memory(info), persistence(info),
         ].compactMap(\.self)
     }
 
@@ -134,9 +134,20 @@ package struct RedisFindings {
         return check.warning(
             "the master takes writes without a replica that follows",
             why: "a master that was replaced goes on counting until it hears of that, and all it counted is lost",
-            advice: "set min-replicas-to-write 1 and min-replicas-max-lag 1 in the master and in all replicas; "
+            advice: (replicas < 2 ? "run two replicas, for a replica that becomes the master needs one; then " : "")
+                + "set min-replicas-to-write 1 and min-replicas-max-lag 1 in the master and in all replicas; "
                 + Self.lasting(info),
             command: Self.setting(["min-replicas-to-write 1", "min-replicas-max-lag 1"], info))
+    }
+
+    /// With the same settings a replica that becomes the master needs a replica, too.
+    private func failover(_ info: RedisInfo) -> Finding? {
+        guard info["role"] == "master", info.number("min_slaves_good_slaves") == 1 else { return nil }
+        return check.warning(
+            "only one replica is near enough for the master to take writes",
+            why: "if this replica or the master fails, all writes are refused (NOREPLICAS): nothing is vended",
+            advice: "run two replicas that follow. Where writes are refused already, start the failed server again, or"
+                + " run redis-cli CONFIG SET min-replicas-to-write 0 on the master until a replica follows")
     }
 
     /// Several settings in one command came with Redis 7. What `CONFIG SET` changes is gone after a restart, and without a

@@ -86,6 +86,26 @@ struct RedisFindingsTests {
         #expect(lines.contains(expected), "\(lines)")
     }
 
+    /// After a failover the one that becomes the master has no replica, and refuses writes with the same settings.
+    @Test(arguments: [(1, 1, 1, true), (2, 1, 10, true), (2, 2, 1, false)])
+    func `warns of a single replica whose loss, or the master's, would end all writes`(
+        replicas: Int, near: Int, lag: Int, warns: Bool
+    ) throws {
+        let findings = try Self.findings(
+            [("role:master", "role:master\r\nconnected_slaves:\(replicas)\r\nmin_slaves_good_slaves:\(near)")],
+            maximumLag: lag)
+        let found = findings.first { $0.found == "only one replica is near enough for the master to take writes" }
+        #expect((found?.level == .warning) == warns)
+        #expect((found?.advice?.contains("run two replicas") == true) == warns)
+    }
+
+    @Test(arguments: [(1, true), (2, false)])
+    func `advises two replicas before the settings that need them`(replicas: Int, advises: Bool) throws {
+        let findings = try Self.findings([("role:master", "role:master\r\nconnected_slaves:\(replicas)")])
+        let finding = try #require(findings.first { $0.found.hasPrefix("the master takes writes without") })
+        #expect(finding.advice?.hasPrefix("run two replicas") == advises)
+    }
+
     @Test(arguments: [(1, "ok"), (2, "ok"), (3, "warning"), (10, "warning")])
     func `warns of replicas that may be far behind`(lag: Int, level: String) throws {
         let info = Self.info.replacing(
