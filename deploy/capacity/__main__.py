@@ -87,7 +87,7 @@ def main(arguments):
         shown, as_text = plan.as_json(), text.plan_text(plan)
     print(json.dumps(shown, indent=1, ensure_ascii=False) if "json" in given else as_text)
     if prediction or hour:
-        return 1 if prediction and prediction.is_past_knee or hour and hour.grows else 0
+        return 1 if prediction and prediction.is_past_knee or hour and (hour.grows or plan.hit) else 0
     return 1 if plan.hit else 0
 
 

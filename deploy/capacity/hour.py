@@ -144,9 +144,15 @@ class Hour:
     def grows(self):
         return any(each.grows for each in self.queues)
 
+    @property
+    def hit(self):
+        """Limits of the plan, which no queue need show: too small a cache makes none longer."""
+        return self._plan.hit
+
     def as_json(self):
         return {"seed": self.seed, "vends": self.vends, "served": self.served, "refused": self.refused,
                 "throttled": self.throttled, "grows": self.grows,
+                "limits": [each.as_json() for each in self._plan.limits], "hit": [each.name for each in self.hit],
                 "events": [{"at": at, "what": what} for at, what in self.events],
                 "queues": [each.as_json() for each in self.queues]}
 

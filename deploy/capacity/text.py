@@ -42,16 +42,19 @@ def plan_text(plan):
         lines += [""]
     lines += ["Limits at peak"]
     for each in plan.limits:
-        lines += [f"  {each.title:<52} {plain(each.used):>9} of {plain(each.allowed)}{each.unit}, {each.share:.0%}"]
-        if each.is_hit:
-            lines += [f"  HIT: {each.way_out}"]
-        elif each.name == "sts" and plan.roles > 1:
+        lines += _limit(each)
+        if not each.is_hit and each.name == "sts" and plan.roles > 1:
             lines += [f"  with {plan.roles - 1} of vending.roles besides vending.roleARN"]
     lines += ["", "Made of"]
     for each in plan.all_inputs():
         source = f"   {each.source}" if each.source else ""
         lines += [f"  [{each.origin}] {each.name} = {input_amount(each)}{source}"]
     return "\n".join(lines)
+
+
+def _limit(each):
+    lines = [f"  {each.title:<52} {plain(each.used):>9} of {plain(each.allowed)}{each.unit}, {each.share:.0%}"]
+    return [*lines, f"  HIT: {each.way_out}"] if each.is_hit else lines
 
 
 def prediction_text(prediction):
@@ -67,6 +70,8 @@ def prediction_text(prediction):
 def hour_text(hour):
     lines = [f"The busiest hour, {plain(hour.vends)} vends, seed {hour.seed}", ""]
     lines += [f"  {at // 60:>2}:{at % 60:02} {what}" for at, what in hour.events]
+    if hour.hit:
+        lines += ["", "Limits at peak that are hit", *(line for each in hour.hit for line in _limit(each))]
     lines += ["", f"  {'queue':<40} {'greatest':>12} {'':<9} {'at':>6} {'settled':>9}"]
     for each in hour.queues:
         settled = "never" if each.settled is None else f"{int(each.settled) // 60}:{int(each.settled) % 60:02}"
