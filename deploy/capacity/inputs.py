@@ -18,6 +18,11 @@ ENTRY_BYTES = 3500              # of a worker, for one entry
 WINDOWS_OF_A_REQUEST = 4
 # Of one entry of a stream: MEMORY USAGE of the whole stream, divided by its entries. An event names the keys of a renewal.
 STREAM_BYTES = {"audit_line": 600, "event": 240, "event_key": 65}
+# Redis commands of a script: EVALSHA, and what it runs. A miss looks (GET, SET) and finishes (SET, GET, DEL), and what another worker
+# vended is found with GET. Left out: an entry near its end is read before (EVALSHA, GET), and another's lock is waited for.
+SHARED_COMMANDS = {"miss": 7, "hit": 2}
+# For one entry alone: XADD; XLEN, XADD, XLEN. Entries of one turn of a worker share all but XADD.
+STREAM_COMMANDS = {"audit_line": 2, "event": 4}
 
 
 class WrongInput(Exception):
@@ -253,6 +258,11 @@ class Costs:
         for name, value in STREAM_BYTES.items():
             found.append(Input(f"Redis: {name.replace('_', ' ')} of a stream", value, "bytes", "measured",
                                "MEMORY USAGE of Redis 7.0"))
+        for table, what, scripts in ((SHARED_COMMANDS, "of shared credentials", "SharedCredentialCache"),
+                                     (STREAM_COMMANDS, "of a stream", "AuditStream and EventStream")):
+            for name, value in table.items():
+                found.append(Input(f"Redis commands: {name.replace('_', ' ')} {what}", value, "", "assumed",
+                                   f"counted in the scripts of {scripts}"))
         return found
 
 

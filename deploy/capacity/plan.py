@@ -3,8 +3,8 @@
 import dataclasses
 import math
 
-from inputs import (ENTRY_BYTES, KEPT_FOR_SURE, MAXIMUM_ENTRIES, MAXIMUM_ROLES, REUSED_FOR, STREAM_BYTES, WINDOWS_OF_A_REQUEST,
-                    exact, plain)
+from inputs import (ENTRY_BYTES, KEPT_FOR_SURE, MAXIMUM_ENTRIES, MAXIMUM_ROLES, REUSED_FOR, SHARED_COMMANDS, STREAM_BYTES,
+                    STREAM_COMMANDS, WINDOWS_OF_A_REQUEST, exact, plain)
 
 _DAY = 86_400
 _SPARE_HOSTS = 1        # one may be lost, or be upgraded
@@ -173,9 +173,12 @@ class Plan:
 
     def _redis(self):
         g, costs = self.given, self.costs
-        operations = sum(rate * cost.commands for _, rate, cost in self.parts)
+        shared, streams = self._shared_commands(), self._stream_commands()
+        operations = sum(rate * cost.commands for _, rate, cost in self.parts) + shared + streams
         self._add("redis_operations", "Redis commands, at peak", operations, "/s",
-                  " + ".join(f"{plain(rate)} × {plain(cost.commands)}" for _, rate, cost in self.parts))
+                  " + ".join(f"{plain(rate)} × {plain(cost.commands)}" for _, rate, cost in self.parts)
+                  + (f" + {plain(shared)} for shared credentials" if shared else "")
+                  + (f" + {plain(streams)} for streams" if streams else ""))
         records = self._add("redis_records", "Redis, users' records", g["users"] * costs.memory["record"] / 1e9, "GB",
                             f"{plain(g['users'])} users × {plain(costs.memory['record'])} bytes")
         limits = self._windows()
@@ -193,6 +196,30 @@ class Plan:
                   f"{f' − {plain(streams)} of streams' if 0 < streams < allowed else ''})⌉ and "
                   f"⌈{plain(self['redis_cores'])} ÷ {plain(g['busy'])} busy⌉")
         self._add("redis_hosts", "hosts of Redis", primaries * _COPIES, "", f"{plain(primaries)} × (a primary and two replicas)")
+
+    def _shared_commands(self):
+        """Each cached vend is counted as one whose credentials another worker has got, and so as found in Redis."""
+        misses, hits, each = self["sts_peak"], self["vends_peak"] - self["sts_peak"], SHARED_COMMANDS
+        is_shared = self.given["shared_cache"]
+        return self._add(
+            "redis_shared_commands", "Redis commands, for shared credentials, at peak",
+            is_shared * (misses * each["miss"] + hits * each["hit"]), "/s",
+            f"{plain(misses)} calls of STS × {each['miss']} + {plain(hits)} found in Redis × {each['hit']}; their CPU time, and that of "
+            "sealing and opening entries, is not counted" if is_shared else "off: --shared-cache 1 turns it on")
+
+    def _stream_commands(self):
+        """Audit lines of what is issued, and an event of each renewal; what a webhook reads is left out."""
+        g, found, terms = self.given, 0, []
+        for stream, name, title, rate in (
+                ("audit_stream", "audit_line", "audit lines", self["vends_peak"] + self["uploads_peak"]),
+                ("event_stream", "event", "events", self["renewals_peak"])):
+            if g[stream]:
+                found += rate * STREAM_COMMANDS[name]
+                terms.append(f"{plain(rate)} {title} × {STREAM_COMMANDS[name]}")
+        return self._add(
+            "redis_stream_commands", "Redis commands, for streams, at peak", found, "/s",
+            f"{' + '.join(terms)}, at most, each on the one primary that has its stream; their CPU time is not counted" if terms else
+            "off: --audit-stream N or --event-stream N turns it on")
 
     def _windows(self):
         """Windows of an hour: of each user, with one device, those of a kind once, however many requests there are."""
