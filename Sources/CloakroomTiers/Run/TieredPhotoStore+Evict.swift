@@ -28,7 +28,6 @@ extension TieredPhotoStore {
     ///   - excess: those of them that leave for the policy's number of bytes, whatever their age.
     func evict(_ ids: ArraySlice<Int64>, _ excess: Set<Int64>, _ rule: DueRule?, _ state: RunState) async throws {
         let rows = try await upload(ids, state)
-        defer { report(ids.count, of: state) }
         guard !rows.isEmpty else { return }
         try await publishSnapshot()
         let survey = try await surveyDevices()

@@ -228,18 +228,22 @@ extension TieredPhotoStore {
         _ ids: [Int64], _ excess: Set<Int64>, _ rule: DueRule?, _ state: RunState, _ refusal: CloakroomError?
     ) async throws {
         var refusal = refusal
+        if refusal == nil, !ids.isEmpty { refusal = try catalog.alarms().first.map { Self.stopped(by: $0) } }
         for batch in ids.batches() {
             if refusal == nil {
                 do {
                     try await evict(batch, excess, rule, state)
+                    report(batch.count, of: state)
                     continue
                 } catch let error as CloakroomError {
                     guard Self.refusals.contains(error.code) else { throw error }
                     refusal = error
                 }
             }
-            let rows = try await upload(batch, state)
+            // What is proven stays due, and would be proven again in each run.
+            let rows = try await upload(batch, state).filter { $0.state != .both }
             try await prove(rows, state)
+            report(batch.count, of: state)
         }
         if let refusal {
             try await writeDocuments(state)

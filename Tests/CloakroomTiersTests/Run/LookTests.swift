@@ -209,6 +209,19 @@ import Testing
         #expect(device.isStored("new") && device.isStored("due"))
     }
 
+    @Test func `when the store limits the look, photos that are proven are not proven one by one`() async throws {
+        let device = try StoreFixture()
+        for number in 0..<20 { try await device.add("photo\(number)") }
+        #expect(await device.store.run().uploaded == 20)
+        device.clock.pass(days: 31)
+        device.remote.resetRequests()
+        device.tier.script.add(.failBefore(CloakroomError(.tooManyRequests, "slow down", status: 503)), on: .list)
+        let report = await device.store.run()
+        #expect(report.stoppedBy?.code == .tooManyRequests)
+        #expect(report.evicted == 0)
+        #expect(device.remote.requests(.verify) == 0)
+    }
+
     @Test func `snapshots that are gone are published again`() async throws {
         let (device, _) = try await evicted(3)
         let names = Set(device.remote.account().documents.keys)

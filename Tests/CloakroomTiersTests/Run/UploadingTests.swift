@@ -23,6 +23,37 @@ import Testing
         #expect(report.alarms.map(\.kind) == [.expiring])
         #expect(report.evicted == 0)
         #expect(device.remote.account().objects.count == 261)
+        // Each photo once, and the one that is expiring once more.
+        #expect(device.remote.requests(.verify) == 262)
+    }
+
+    @Test func `under an alarm what is new is proven, and what is proven already is not proven again`() async throws {
+        let device = try StoreFixture()
+        // Three batches.
+        for number in 0..<600 { try await device.add("photo\(number)") }
+        #expect(await device.store.run(.launch).uploaded == 600)
+        let new = try await device.add("new")
+        // The weekly look sees the oldest.
+        device.remote.change { $0.objects[StoreFixture.key("photo0")]?.expiration = .distantFuture }
+        device.clock.pass(days: 31)
+        device.remote.resetRequests()
+        let seen = Seen()
+        let first = await device.store.run(.launch) { done, total in seen.add(done, total) }
+        #expect(first.alarms.map(\.kind) == [.expiring])
+        #expect(first.stoppedBy?.code == .alarmRaised)
+        #expect(first.uploaded == 1)
+        #expect(seen.last?.done == 601)
+        #expect(device.isStored("new"))
+        #expect(try await device.place(of: new) == .both)
+        let proofs = device.remote.log.filter { $0.kind == .verify && $0.subject == StoreFixture.key("new") }
+        #expect(proofs.count == 1)
+        // The others are those that the look has seen: the oldest, and sixteen more.
+        #expect(device.remote.requests(.verify) <= 18)
+        device.remote.resetRequests()
+        let second = await device.store.run(.launch)
+        #expect(second.stoppedBy?.code == .alarmRaised)
+        #expect(second.kept == 601)
+        #expect(device.remote.requests(.verify) == 0)
     }
 
     @Test func `new photos are uploaded, and removed ones deleted, under an alarm`() async throws {
