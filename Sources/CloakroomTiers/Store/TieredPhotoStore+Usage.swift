@@ -6,6 +6,8 @@ extension TieredPhotoStore {
     /// How much is where: on this device the disk space, in the cold tier the sum of the photos' sizes.
     public func usage() throws -> StorageUsage {
         var usage = StorageUsage()
+        // First: one that another process adds meanwhile is in the catalog then.
+        usage.inboxCount = try StoreFolder.names(in: folder.inbox).filter { $0.hasSuffix(".photo") }.count
         try catalog.perform { database throws(SQLiteError) in
             try database.forEach("SELECT state, count(*), coalesce(sum(byte_count), 0) FROM photo GROUP BY state") {
                 row in

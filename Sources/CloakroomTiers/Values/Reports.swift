@@ -104,6 +104,9 @@ public struct RebuildReport: Sendable, Equatable {
 /// How much is where, in bytes.
 public struct StorageUsage: Sendable, Equatable {
     public var photoCount = 0
+    /// Photos that extensions have left, and that the next run adds: until then they may be on this device alone. No other
+    /// number here includes them. See ``TieredPhotoStore/leave(_:name:takenAt:inInboxOf:)``.
+    public var inboxCount = 0
     /// Photos with a file on this device, and the disk space these have.
     public var hotCount = 0
     public var hotBytes: Int64 = 0

@@ -32,6 +32,20 @@ import Testing
         }
     }
 
+    @Test func `the usage counts what is in the inbox, until a run has added it`() async throws {
+        #expect(try await device.store.usage().inboxCount == 0)
+        try await leave("a")
+        // What another process is copying is not left yet.
+        try Data("half".utf8).write(to: inbox.appendingPathComponent("half.part"))
+        let before = try await device.store.usage()
+        #expect(before.inboxCount == 1)
+        #expect(before.photoCount == 0)
+        _ = await device.store.run()
+        let after = try await device.store.usage()
+        #expect(after.inboxCount == 0)
+        #expect(after.photoCount == 1 && after.coldCount == 1)
+    }
+
     @Test func `a photo that was damaged in the inbox is not added, and stays there`() async throws {
         try await leave("a")
         let photo = inbox.appendingPathComponent(try #require(try names.first { $0.hasSuffix(".photo") }))
@@ -44,6 +58,7 @@ import Testing
         #expect(try await device.store.photo(named: "a") == nil)
         #expect(try await device.store.photo(named: "b") != nil)
         #expect(try Data(contentsOf: photo) == bytes)
+        #expect(try await device.store.usage().inboxCount == 1)
         let incoming = device.folder.appendingPathComponent("incoming").path
         #expect(try FileManager.default.contentsOfDirectory(atPath: incoming).isEmpty)
     }
