@@ -116,7 +116,7 @@ extension DeviceDocuments {
             last = end
             try catalog.transaction { database throws(SQLiteError) in
                 for photo in photos {
-                    try database.mergeRebuilt(photo, tier: tier, &report)
+                    try database.mergeRebuilt(photo, tier: tier, device: staging.device, &report)
                 }
             }
             await Task.yield()

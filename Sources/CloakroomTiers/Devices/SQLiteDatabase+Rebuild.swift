@@ -6,14 +6,20 @@ extension SQLiteDatabase {
     /// Adds a photo that devices name to the catalog, or what they say of it to its row.
     ///
     /// Of several devices the one that published last tells the dates, and each adds its names. A name that the
-    /// catalog has for another photo stays that one's.
+    /// catalog has for another photo stays that one's. What the user has removed since ``RebuildStaging/finish()`` is left
+    /// out as there.
+    ///
+    /// - Parameter device: this one.
     func mergeRebuilt(
-        _ photo: [UInt8], tier: TierIdentity, _ report: inout RebuildReport
+        _ photo: [UInt8], tier: TierIdentity, device: DeviceID, _ report: inout RebuildReport
     ) throws(SQLiteError) {
         let named = try first(
             """
-            SELECT \(SnapshotEntry.columns) FROM named_photo WHERE photo = ? ORDER BY sequence DESC LIMIT 1
-            """, [.blob(photo)]
+            SELECT \(SnapshotEntry.columns) FROM named_photo WHERE photo = ?1
+                AND NOT EXISTS (SELECT 1 FROM tombstone WHERE tombstone.md5 = named_photo.md5)
+                AND NOT (device = ?2 AND EXISTS (SELECT 1 FROM removal WHERE removal.photo = ?1))
+            ORDER BY sequence DESC LIMIT 1
+            """, [.blob(photo), .text(device.rawValue)]
         ) { SnapshotEntry($0) }
         guard let named, let id = try row(for: named, tier: tier, &report) else { return }
         let names = try rows("SELECT DISTINCT name FROM named_name WHERE photo = ? ORDER BY name", [.blob(photo)]) {

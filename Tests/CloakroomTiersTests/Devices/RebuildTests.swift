@@ -135,6 +135,46 @@ import Testing
         #expect(report.unreadableDocuments == 1)
     }
 
+    /// One that may be in the tier has a tombstone; of another one only this device's removals tell.
+    @Test(arguments: [true, false])
+    func `a photo that is removed while others are merged does not come back`(isInTier: Bool) async throws {
+        let device = try TestDevice("a", store)
+        // In the order in which they are merged: the one that is removed is on the second page.
+        let digests = (0..<RebuildStaging.page + 500).map { (photo: TestPhoto($0), sha256: TestPhoto($0).sha256) }
+        let photos = digests.sorted { $0.sha256.lexicographicallyPrecedes($1.sha256) }.map { $0.photo }
+        let removed = photos[RebuildStaging.page + 200]
+        try await device.add(removed)
+        let entries = photos.map { photo in
+            SnapshotEntry(
+                names: ["photo \(photo.number)"], sha256: photo.sha256, md5: photo.md5,
+                byteCount: Int64(photo.bytes.count), format: "jpg", takenAt: 1000, addedAt: 2000, isPinned: false)
+        }
+        let own = await device.id
+        let author = isInTier ? DeviceID.random() : own
+        let document = try SnapshotDocument(entries: entries).encoded()
+        store.change {
+            $0.documents[DeviceDocumentName.snapshot(author, sequence: 1).text] = .init(bytes: document, modified: .now)
+        }
+        // As the app does it, when the first page is being written.
+        let tombstone = """
+            INSERT INTO tombstone (md5, sha256, byte_count, format, tier, removed_at)
+            VALUES (X'\(removed.key)', X'\(removed.sha256.hexadecimal)', 1, 'jpg', '\(ScriptedTier.identity())', 1);
+            """
+        try await device.run(
+            """
+            CREATE TRIGGER removing AFTER INSERT ON photo WHEN NEW.md5 = X'\(photos[0].key)'
+            BEGIN
+                DELETE FROM photo_name WHERE photo = (SELECT id FROM photo WHERE md5 = X'\(removed.key)');
+                DELETE FROM photo WHERE md5 = X'\(removed.key)';
+                \(isInTier ? tombstone : "")
+            END
+            """)
+        #expect(try await device.rebuild().photos == photos.count - 1)
+        #expect(try await device.integers("SELECT id FROM photo WHERE md5 = X'\(removed.key)'").isEmpty)
+        if isInTier { _ = try await device.advance() }
+        #expect(try await device.integers("SELECT count(*) FROM tombstone") == [isInTier ? 1 : 0])
+    }
+
     @Test func `a store makes its catalog anew from its files, and leaves strange ones where they are`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("rebuild-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
