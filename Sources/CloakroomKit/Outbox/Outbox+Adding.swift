@@ -104,8 +104,8 @@ extension Outbox {
             }
             guard isUnderWay(known.id) else { return try repair(known, with: row) }
             // Its copy is no good, and what is sent of it would be refused.
-            replacing.insert(known.id)
-            defer { replacing.remove(known.id) }
+            hold(known.id)
+            defer { endHold(known.id) }
             await cancel([known.id])
             try checkOpen()
             guard let now = try store.row(id: known.id), now.state != .uploaded else { continue }

@@ -63,13 +63,15 @@ extension Outbox {
         try checkOpen()
         guard let found = try store.row(id: id.rawValue), found.state != .uploaded else { return nil }
         let before = item(found)
+        // The run would begin again what is cancelled here.
+        hold(found.id)
+        defer { endHold(found.id) }
         await cancel([found.id])
         await cancelCarried("\(transferPrefix)\(found.id)/")
         try checkOpen()
         guard let row = try store.row(id: id.rawValue), row.state != .uploaded else { return nil }
         try store.remove([row.id])
         folder.remove(row.id)
-        changed()
         return before
     }
 

@@ -57,8 +57,8 @@ public actor Outbox {
     var feed = OutboxFeed()
     /// Before it nothing is begun, for the sake of the rate. A run with nothing left ends before it, and the next one keeps it.
     var pacedUntil: ContinuousClock.Instant?
-    /// Items that are not begun, because their copies are being replaced.
-    var replacing: Set<String> = []
+    /// Items that are not begun, because they are being removed or their copies replaced: by how many calls at once.
+    var held: [String: Int] = [:]
 
     /// - Parameters:
     ///   - folder: of all users' outboxes; made when it is not there. Put it into *Application Support*, and into no folder

@@ -11,6 +11,7 @@ actor FakeCarrier: TransferCarrier {
     private let transferEvents = TransferEvents()
     private let s3: FakeS3
     private var failsAfterLook = false
+    private var lookGate: Gate?
     /// Whether each event takes some turns of the executor until it is read, as where many tasks are ready.
     private var isReadSlowly = false
 
@@ -23,6 +24,7 @@ actor FakeCarrier: TransferCarrier {
 
     func transfersUnderWay() async -> Set<String> {
         let found = Set(underWay.keys)
+        await lookGate?.pass()
         if failsAfterLook {
             failsAfterLook = false
             fail(.timedOut)
@@ -35,6 +37,9 @@ actor FakeCarrier: TransferCarrier {
 
     /// All ends between the next look at what is under way and what comes of it.
     func failAfterNextLook() { failsAfterLook = true }
+
+    /// Looks at what is under way take until the gate is open, and do not see what is begun meanwhile.
+    func holdLooks(_ gate: Gate) { lookGate = gate }
 
     func cancel(id: String) {
         guard underWay.removeValue(forKey: id) != nil else { return }

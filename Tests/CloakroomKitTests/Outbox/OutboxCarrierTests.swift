@@ -213,6 +213,57 @@ import Testing
         #expect(await bench.s3.objects.isEmpty)
     }
 
+    /// Removes an item while the carrier takes its time to say what it has, and lets the run go on meanwhile.
+    private func removeSlowly(
+        _ id: OutboxItem.ID, from outbox: Outbox, _ meanwhile: () async -> Void = {}
+    ) async throws {
+        let gate = Gate()
+        await carrier.holdLooks(gate)
+        let count = await carrier.started.count
+        let removal = Task { try await outbox.remove(id) }
+        await gate.arrival()
+        await meanwhile()
+        try await until {
+            if await outbox.run?.shared == nil { return true }
+            return await carrier.started.count > count
+        }
+        await gate.open()
+        #expect(try await removal.value?.id == id)
+        #expect(try bench.files() == [])
+        #expect(await carrier.started.count == count)
+    }
+
+    @Test func `an item that is being removed is not begun again`() async throws {
+        let outbox = try bench.outbox(carrier: carrier)
+        let id = try await outbox.add(photo: try bench.photo("one"))
+        let run = Task { await outbox.run() }
+        try await until { await carrier.started.count == 1 }
+        try await removeSlowly(id, from: outbox)
+        #expect(await carrier.cancelled.count == 1)
+        run.cancel()
+    }
+
+    @Test func `an item whose removal begins during the look at the conditions is not begun`() async throws {
+        let conditions = HeldConditions()
+        let outbox = try bench.outbox(carrier: carrier, conditions: conditions)
+        let id = try await outbox.add(photo: try bench.photo("one"))
+        let run = Task { await outbox.run() }
+        await conditions.gate.arrival()
+        try await removeSlowly(id, from: outbox) { await conditions.gate.open() }
+        run.cancel()
+    }
+
+    @Test func `an item that two calls hold is not begun while one of them does`() async throws {
+        let outbox = try bench.outbox()
+        let id = try await outbox.add(photo: try bench.photo("one")).rawValue
+        await outbox.hold(id)
+        await outbox.hold(id)
+        await outbox.endHold(id)
+        #expect(await outbox.run().sent == 0)
+        await outbox.endHold(id)
+        #expect(await outbox.run().sent == 1)
+    }
+
     @Test func `a pause and a removal end what the carrier has of an earlier process`() async throws {
         let bench = try OutboxFixture()
         let carrier = FakeCarrier(bench.s3)
@@ -230,5 +281,15 @@ import Testing
         #expect(await carrier.underWay.count == 1)
         try await outbox.pause()
         #expect(await carrier.underWay.isEmpty)
+    }
+}
+
+/// A device that takes until the gate is open to say how it is.
+private struct HeldConditions: RunConditions {
+    let gate = Gate()
+
+    func current() async -> DeviceConditions {
+        await gate.pass()
+        return DeviceConditions()
     }
 }

@@ -136,7 +136,7 @@ extension Outbox {
             switch step {
             case .send(let row):
                 // Another part of the app may have been here during the look at the conditions.
-                guard run?.active[row.id] == nil else { continue }
+                guard run?.active[row.id] == nil, held[row.id] == nil else { continue }
                 let (ready, go) = AsyncStream<Void>.makeStream()
                 let transfer = SharedRun {
                     for await _ in ready {}
@@ -168,7 +168,8 @@ extension Outbox {
         guard hasRoom(run) else { return nil }
         if isPaused { return .stop(CloakroomError(.paused, "The outbox is paused")) }
         try checkOpen()
-        guard let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys)) else { return nil }
+        let excluded = Set(held.keys).union(run.active.keys)
+        guard let row = try store.nextDue(at: now, excluding: excluded) else { return nil }
         // What is urgent does not wait for the rate.
         if let pacedUntil, runtime.now() < pacedUntil, row.priority != OutboxPriority.high.rawValue { return .wait }
         let conditions = await conditions.current()
@@ -235,4 +236,14 @@ extension Outbox {
     }
 
     func isUnderWay(_ id: String) -> Bool { run?.active[id] != nil }
+
+    /// The run does not begin the item until ``endHold(_:)`` was called as often.
+    func hold(_ id: String) { held[id, default: 0] += 1 }
+
+    func endHold(_ id: String) {
+        let count = held[id, default: 1] - 1
+        held[id] = count > 0 ? count : nil
+        // It was removed, or is to be sent after all.
+        changed()
+    }
 }
