@@ -41,12 +41,13 @@ extension Cloakroom {
             conditions: conditions, options: options, runtime: configuration.runtime)
     }
 
-    /// For a sign-out: the outbox that an earlier launch has left.
+    /// For a sign-out: an outbox that an earlier launch has left.
     ///
-    /// - Returns: `nil` for an app without one.
-    func leftOutbox(_ carrier: (any TransferCarrier)?) throws -> Outbox? {
-        guard let folder = outboxPlace.found() else { return nil }
-        return try openOutbox(in: folder, carrier, DeviceConditions.ofThisDevice, Outbox.Options())
+    /// - Parameter opened: that of this launch, which has ended: the other one is sent by the same means.
+    func leftOutbox(in folder: URL, like opened: Outbox?, _ carrier: (any TransferCarrier)?) throws -> Outbox {
+        try openOutbox(
+            in: folder, carrier ?? opened?.carrier, opened?.conditions ?? DeviceConditions.ofThisDevice,
+            opened?.options ?? Outbox.Options())
     }
 
     /// Loads photos, thumbnails and images of URLs, with a cache on the disk: see <doc:ShowingImages>.

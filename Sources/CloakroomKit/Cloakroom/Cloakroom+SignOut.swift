@@ -10,6 +10,9 @@ extension Cloakroom {
     /// part of this sends a request with a token or with credentials, also when another user has signed in. Once it has begun,
     /// this makes no parts any more. The token provider may call this, as when a session was revoked.
     ///
+    /// Where an app has gone back to an earlier version for a time, there may be two queues: both are ended, with one
+    /// time for sending both, and the report is that of both.
+    ///
     /// A call meanwhile with the same choice waits for this one; with another choice it has its turn afterwards, and with
     /// ``OutboxSignOut/keepingUnsent`` the sending ends. When the tasks of
     /// all callers are cancelled, nothing more is sent, and the rest is done all the same.
@@ -71,16 +74,7 @@ extension Cloakroom {
         await schedule.close()
         for renewals in parts.renewals { await renewals.cancel() }
         var report = OutboxSignOutReport()
-        var failure: (any Error)?
-        do {
-            if let outbox = try parts.outbox ?? leftOutbox(carrier) {
-                open.withLock { $0.signedOut = outbox }
-                await cutShort()
-                try await outbox.signOut(unsent, &report)
-            }
-        } catch {
-            failure = error
-        }
+        let failure = await endQueues(unsent, parts.outbox, carrier, &report)
         await tokens.signOut()
         let leftCredentials = await credentials.forget()
         await account.reading?.forget()
@@ -96,6 +90,53 @@ extension Cloakroom {
         open.withLock { $0.report = report }
         return .failure(failure)
     }
+
+    /// Ends the queue that this launch has opened, and those that earlier ones have left: two where an app has gone
+    /// back to an earlier version.
+    ///
+    /// - Returns: why one could not be ended; the other one has been all the same.
+    private func endQueues(
+        _ unsent: OutboxSignOut, _ opened: Outbox?, _ carrier: (any TransferCarrier)?,
+        _ report: inout OutboxSignOutReport
+    ) async -> (any Error)? {
+        let now = configuration.runtime.now
+        let begin = now()
+        var failure: (any Error)?
+        if let opened {
+            do { try await endQueue(opened, unsent, &report) } catch { failure = error }
+        }
+        let openedFolder = opened?.folder.url.deletingLastPathComponent()
+        // One after the other, since a carrier belongs to one at a time.
+        for folder in outboxPlace.all() where folder.path != openedFolder?.path {
+            do {
+                let outbox = try leftOutbox(in: folder, like: opened, carrier)
+                try await endQueue(outbox, unsent.after(begin.duration(to: now())), &report)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        // A transfer of this one may have called the sign-out, and has not ended then.
+        if let opened { open.withLock { $0.signedOut = opened } }
+        return failure
+    }
+
+    private func endQueue(
+        _ outbox: Outbox, _ unsent: OutboxSignOut, _ report: inout OutboxSignOutReport
+    ) async throws {
+        open.withLock { $0.signedOut = outbox }
+        await cutShort()
+        var ended = OutboxSignOutReport()
+        defer { report.add(ended) }
+        try await outbox.signOut(unsent, &ended)
+    }
+}
+
+extension OutboxSignOut {
+    /// What is left of it after some time.
+    fileprivate func after(_ time: Duration) -> Self {
+        guard case .afterSending(let limit) = self else { return self }
+        return .afterSending(within: max(.zero, limit - time))
+    }
 }
 
 extension OutboxSignOutReport {
@@ -106,5 +147,15 @@ extension OutboxSignOutReport {
         both.removed = removed + next.removed
         both.stoppedBy = next.stoppedBy ?? stoppedBy
         return both
+    }
+
+    /// Adds that of another queue.
+    fileprivate mutating func add(_ other: Self) {
+        sent += other.sent
+        kept = UnsentWork(
+            items: kept.items + other.kept.items, bytes: kept.bytes + other.kept.bytes,
+            failed: kept.failed + other.kept.failed)
+        removed += other.removed
+        stoppedBy = stoppedBy ?? other.stoppedBy
     }
 }

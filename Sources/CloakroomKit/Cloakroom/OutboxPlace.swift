@@ -19,12 +19,15 @@ struct OutboxPlace {
     /// empty.
     ///
     /// - Returns: `nil` where there is none.
-    func found() -> URL? {
+    func found() -> URL? { all().first }
+
+    /// Those that have a queue, first the one to open: both where an app has gone back to an earlier version.
+    func all() -> [URL] {
         switch (hasQueue(formerFolder), hasQueue(folder)) {
-        case (false, false): nil
-        case (true, false): formerFolder
-        case (false, true): folder
-        case (true, true): hasFiles(formerFolder) ? formerFolder : folder
+        case (false, false): []
+        case (true, false): [formerFolder]
+        case (false, true): [folder]
+        case (true, true): hasFiles(formerFolder) ? [formerFolder, folder] : [folder, formerFolder]
         }
     }
 

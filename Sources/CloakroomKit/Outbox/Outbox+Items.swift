@@ -14,6 +14,9 @@ extension Outbox {
     }
 
     /// What a sign-out now would leave behind.
+    ///
+    /// Where an app has gone back to an earlier version for a time, there may be a second queue, which this does not
+    /// count: ``Cloakroom/signOut(_:carrier:)`` ends both, and its report has both.
     public func unsent() throws -> UnsentWork {
         try checkOpen()
         return try store.unsent()

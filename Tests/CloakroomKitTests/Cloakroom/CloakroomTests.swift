@@ -244,11 +244,16 @@ import Testing
         #expect(try await former.unsent().items == 1)
     }
 
+    /// As an app that has gone back to an earlier version leaves it.
+    private func makeBothQueues() async throws {
+        do { try await cloakroom(of: "u_1").outbox().add(photo: photo("a")) }
+        do { try await formerOutbox(of: cloakroom(of: "u_1")).add(photo: photo("b")) }
+    }
+
     @Test func `where an app has gone back to an earlier version, both queues are sent, one after the other`()
         async throws
     {
-        do { try await cloakroom(of: "u_1").outbox().add(photo: photo("a")) }
-        do { try await formerOutbox(of: cloakroom(of: "u_1")).add(photo: photo("b")) }
+        try await makeBothQueues()
         for _ in 0..<2 {
             let outbox = try cloakroom(of: "u_1").outbox()
             #expect(await outbox.run().sent == 1)
@@ -256,6 +261,53 @@ import Testing
         }
         let puts = await http.sent.map(\.request).filter { $0.method == "PUT" }
         #expect(Set(puts.map(\.url.path)).count == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `a sign-out discards both queues of an app that has gone back to an earlier version`(isOpened: Bool)
+        async throws
+    {
+        try await makeBothQueues()
+        let cloakroom = try cloakroom(of: "u_1")
+        if isOpened { _ = try cloakroom.outbox() }
+        let report = try await cloakroom.signOut(.discardingUnsent)
+        #expect(report.removed.count == 2 && report.kept.isEmpty)
+        #expect(try await self.cloakroom(of: "u_1").outbox().unsent().isEmpty)
+        #expect(try await formerOutbox(of: self.cloakroom(of: "u_1")).unsent().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func `a sign-out sends both queues of an app that has gone back to an earlier version`(isOpened: Bool) async throws
+    {
+        try await makeBothQueues()
+        let cloakroom = try cloakroom(of: "u_1")
+        if isOpened { _ = try cloakroom.outbox() }
+        let report = try await cloakroom.signOut(.afterSending(within: .seconds(20)))
+        #expect(report.sent == 2 && report.kept.isEmpty && report.stoppedBy == nil)
+        let puts = await http.sent.map(\.request).filter { $0.method == "PUT" }
+        #expect(Set(puts.map(\.url.path)).count == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a sign-out that sends two queues has one time for both, and keeps the rest`()
+        async throws
+    {
+        try await makeBothQueues()
+        let gate = Gate()
+        let held = ScriptedHTTP { request, _ in
+            let response = CloakroomBench.response(to: request)
+            return request.method == "PUT" ? .held(gate, response) : response
+        }
+        let fake = FakeRuntime(time: Int(Date().timeIntervalSince1970), sleeping: .waits)
+        var configuration = try bench.configuration(held)
+        configuration.runtime = fake.runtime
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { _ in "token" }
+        let signOut = Task { try await cloakroom.signOut(.afterSending(within: .seconds(30))) }
+        await gate.arrival()
+        try await until { fake.sleeps.contains(.seconds(30)) }
+        fake.pass(.seconds(30))
+        let report = try await signOut.value
+        #expect(report.sent == 0 && report.kept.items == 2 && report.stoppedBy?.code == .timedOut)
+        #expect(fake.elapsed == .seconds(30))
     }
 
     @Test func `one queue of uploads is open at a time`() throws {
