@@ -28,6 +28,7 @@ package protocol RedisClient: AnyObject {
     ///
     /// - Parameter cursor: "0" begins; then what the step before gave.
     /// - Returns: keys, and where to go on; "0" at the end.
+    /// - Throws: also when the cursor is of another server, or of one that has restarted since: keys would be left out.
     func scan(
         from cursor: String, matching pattern: String
     ) async throws(RedisError) -> (keys: [String], next: String)
@@ -58,14 +59,8 @@ extension RedisClient {
     package func scan(
         from cursor: String, matching pattern: String
     ) async throws(RedisError) -> (keys: [String], next: String) {
-        let reply = try await read(RedisCommand(["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"]))
-        guard case .array(let parts) = reply, parts.count == 2, case .text(let next) = parts[0],
-            case .array(let elements) = parts[1]
-        else { throw .refused(code: "MALFORMED") }
-        let keys = elements.compactMap { element in
-            if case .text(let bytes) = element { String(decoding: bytes, as: UTF8.self) } else { nil }
-        }
-        return (keys, String(decoding: next, as: UTF8.self))
+        let step = try await scanStep(from: cursor, matching: pattern)
+        return try step.page(after: cursor, of: step.process)
     }
 
     /// The first reply to a request.

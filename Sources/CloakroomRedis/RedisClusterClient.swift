@@ -132,16 +132,17 @@ package final class RedisClusterClient: RedisClient {
         }
     }
 
-    /// Through the keys of one primary after the other; the cursor says by which owners of the slots, which primary, and how
-    /// far, so that another process can go on.
+    /// Through the keys of one primary after the other; the cursor says by which owners of the slots, which primary,
+    /// and how far in which process of it, so that another process can go on.
     ///
-    /// - Throws: also when slots have got other servers since the first step: their keys may come from none.
+    /// - Throws: also when slots have got other servers since the first step, or the primary has restarted: keys would
+    ///   be left out.
     package func scan(
         from cursor: String, matching pattern: String
     ) async throws(RedisError) -> (keys: [String], next: String) {
         guard let map, !primaries.isEmpty else { throw reason }
         let digest = map.digest
-        let parts = cursor == "0" ? [digest, "0", "0"] : cursor.split(separator: ":").map(String.init)
+        let parts = cursor == "0" ? [digest, "0", "0"] : cursor.split(separator: ":", maxSplits: 2).map(String.init)
         guard parts.count == 3, let number = Int(parts[1]) else { throw .refused(code: "MALFORMED") }
         // Slots that went to another server between two steps, and came back, show in the number alone.
         let isInterrupted = lastStep.map { $0.next == cursor && $0.mapNumber != mapNumber } ?? false

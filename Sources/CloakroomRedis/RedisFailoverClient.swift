@@ -44,6 +44,10 @@ package final class RedisFailoverClient: RedisClient {
     private var current: RedisConnection?
     /// Where the requests go; `nil` before a master was found.
     package private(set) var master: RedisAddress?
+    /// How many masters there have been.
+    private var masterNumber = 0
+    /// Where the last step through the keys is to be followed by the next one, and of which master it was.
+    private var lastStep: (next: String, masterNumber: Int)?
     /// Whether the master has refused as a replica does, and was not tried since.
     private var isSuspect = false
     /// Of the latest failover that is known to have made it the master.
@@ -98,6 +102,22 @@ package final class RedisFailoverClient: RedisClient {
     package func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
         if let current { return current.send(request, completion) }
         if !waiting.add(PendingRedisRequest(request, completion: completion)) { completion(.failure(reason)) }
+    }
+
+    /// The cursor names the master, so that another process can go on: by its process, else by its address.
+    package func scan(
+        from cursor: String, matching pattern: String
+    ) async throws(RedisError) -> (keys: [String], next: String) {
+        guard cursor == "0" || cursor.contains(":") else { throw .refused(code: "MALFORMED") }
+        // A server that was replaced between two steps, and is the master again, may show in the number alone.
+        let isInterrupted = lastStep.map { $0.next == cursor && $0.masterNumber != masterNumber } ?? false
+        let before = masterNumber
+        let step = try await scanStep(from: cursor, matching: pattern)
+        // The step may have waited for the first one.
+        guard !isInterrupted, masterNumber == max(before, 1), let master else { throw .noCursor }
+        let page = try step.page(after: cursor, of: step.process ?? "\(master)")
+        lastStep = page.next == "0" ? nil : (next: page.next, masterNumber: masterNumber)
+        return page
     }
 
     package func settle(within limit: Duration) async {
@@ -272,6 +292,7 @@ package final class RedisFailoverClient: RedisClient {
         let former = current
         current = connection
         master = address
+        masterNumber += 1
         isSuspect = false
         refusalOfNamed = nil
         replicas = []

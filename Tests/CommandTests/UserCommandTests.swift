@@ -23,6 +23,8 @@ struct UserCommandTests {
         ) { $0 == "/settings.json5" ? Array(text.utf8) : nil }
     }
 
+    private static let sentinels = "{sentinels: ['s:1', 't:1'], master: 'one'}"
+
     @Test(
         arguments: [
             ("{}", "0", true), ("{}", "18446744073709551615", true), ("{}", "1:1:0", false), ("{}", "x", false),
@@ -30,6 +32,11 @@ struct UserCommandTests {
             ("{cluster: ['c:6379']}", "904465a8a9d3611a:1:0", true), ("{cluster: ['c:6379']}", "9:2:77", true),
             ("{cluster: ['c:6379']}", "904465a8a9d3611a:1", false), ("{cluster: ['c:6379']}", "g:1:0", false),
             ("{cluster: ['c:6379']}", "9::0", false), ("{cluster: ['c:6379']}", "9:1:0:0", false),
+            ("{cluster: ['c:6379']}", "9:1:904465a8a9d3611a:77", true),
+            ("{cluster: ['c:6379']}", "904465a8a9d3611a:77", false),
+            ("{}", "904465a8a9d3611a:77", true), ("{}", "904465a8a9d3611a:", false), ("{}", "9:77", false),
+            (Self.sentinels, "0", true), (Self.sentinels, "904465a8a9d3611a:77", true), (Self.sentinels, "77", false),
+            (Self.sentinels, "9:1:904465a8a9d3611a:77", false),
         ] as [(String, String, Bool)])
     func `a list goes on where one of the same kind of Redis ended`(redis: String, cursor: String, isTaken: Bool) throws
     {
@@ -125,6 +132,12 @@ struct UserCommandTests {
         let moved = UserRecordError.redis(.refused(code: "MOVED"))
         #expect(UserCommandLine.sentence(moved, single).contains("redis.cluster"))
         #expect(UserCommandLine.sentence(moved, cluster).contains("have moved meanwhile"))
+        let other = UserRecordError.redis(.refused(code: "NOCURSOR"))
+        for redis in try [single, cluster, Self.settings(Self.sentinels).redis] {
+            let sentence = UserCommandLine.sentence(other, redis)
+            #expect(sentence.contains("has another master or has restarted meanwhile, and some keys may be missing"))
+            #expect(sentence.hasSuffix("run this again from the beginning, a list without --cursor"))
+        }
     }
 
     @Test func `says which role is of another account, and which clocks differ`() throws {

@@ -9,6 +9,7 @@ extension UserRecords {
     ///   - cursor: "0" begins; then what the step before gave.
     ///   - prefix: what the ids begin with.
     /// - Returns: the users, and where to go on; "0" at the end.
+    /// - Throws: also when another server is the master since the step before, or the server has restarted.
     package func page(
         from cursor: String, startingWith prefix: String = ""
     ) async throws(UserRecordError) -> (users: [UserID], next: String) {
@@ -24,6 +25,7 @@ extension UserRecords {
     ///
     /// - Parameter user: `nil` for all users.
     /// - Returns: how many there were.
+    /// - Throws: as ``page(from:startingWith:)``; some may be left then.
     package func dropCredentials(of user: UserID?) async throws(UserRecordError) -> Int {
         let start = "\(keyPrefix)cred:{" + (user.map { "\($0.text)}:" } ?? "")
         var cursor = "0"

@@ -129,13 +129,18 @@ struct UserCommandLine {
         }
     }
 
+    private static let fromTheBeginning = "run this again from the beginning, a list without --cursor"
+
     static func sentence(_ error: UserRecordError, _ redis: Settings.Redis) -> String {
         switch error {
         case .malformed(let field?):
             "the record's \(field.rawValue) holds what no command writes; set it anew, or delete the record"
         case .malformed(nil): "the record's key holds something else; delete the record"
         case .redis(.refused(code: "MOVED")) where redis.servers.isCluster:
-            "slots of \(redis.servers) have moved meanwhile, and some keys may be missing; run this again from the beginning"
+            "slots of \(redis.servers) have moved meanwhile, and some keys may be missing; \(fromTheBeginning)"
+        case .redis(.refused(code: "NOCURSOR")):
+            "Redis at \(redis.servers) has another master or has restarted meanwhile, and some keys may be missing; "
+                + fromTheBeginning
         case .redis(.refused(let code)):
             "Redis at \(redis.servers) refuses with \(code); \(RedisError.refused(code: code).advice)"
         case .redis(.tls(let failure)):

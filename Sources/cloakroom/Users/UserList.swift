@@ -57,12 +57,18 @@ enum UserList: UserCommand {
 }
 
 extension Settings.Redis.Servers {
-    /// Whether a list of keys can have ended so: with a number, or with the cluster's owners of slots, a primary and a number.
+    /// Whether a list of keys can have ended so: with a server and a number, behind a cluster's owners of slots and a
+    /// primary. Without the right to `INFO`, and in earlier versions, the server is left out; not with sentinels.
     func isCursor(_ text: String) -> Bool {
-        guard case .cluster = self, text != "0" else { return UInt64(text) != nil }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        return parts.count == 3 && UInt64(parts[0], radix: 16) != nil && UInt16(parts[1]) != nil
-            && UInt64(parts[2]) != nil
+        guard text != "0" else { return true }
+        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        if case .cluster = self {
+            guard parts.count > 2, UInt64(parts[0], radix: 16) != nil, UInt16(parts[1]) != nil else { return false }
+            parts.removeFirst(2)
+        }
+        guard let number = parts.popLast(), UInt64(number) != nil else { return false }
+        if case .sentinels = self, parts.isEmpty { return false }
+        return parts.isEmpty || parts.count == 1 && parts[0].count == 16 && UInt64(parts[0], radix: 16) != nil
     }
 }
 

@@ -26,6 +26,46 @@ struct RedisFaultTests {
         }
     }
 
+    @Test @LoopActor func `a walk through the keys is gone on with until the server has restarted`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder["r.sock"]
+        let server = try await onThread { try RedisServer(path: path) }
+        let fill = RedisCommand(["EVAL", "for n = 1, 9000 do redis.call('SET', n, '') end", "0"])
+        let first = try await withRedis(path) { redis in
+            _ = try await redis.send(fill)
+            return try await redis.scan(from: "0", matching: "*").next
+        }
+        #expect(first.contains(":"))
+        try await withRedis(path) { redis in
+            // On another connection, as another process has.
+            let second = try await redis.scan(from: first, matching: "*").next
+            #expect(second.contains(":") && second != first)
+            try await onThread { server.kill() }
+            while redis.isReady { await Task.yield() }
+            let next = try await onThread { try RedisServer(path: path) }
+            #expect(await redis.becomesReady(within: .seconds(10)))
+            _ = try await redis.send(fill)
+            await #expect(throws: RedisError.refused(code: "NOCURSOR")) {
+                _ = try await redis.scan(from: second, matching: "*")
+            }
+            #expect(try await !redis.scan(from: "0", matching: "*").keys.isEmpty)
+            withExtendedLifetime(next) {}
+        }
+    }
+
+    @Test @LoopActor func `without the right to INFO a step through the keys names no server`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { redis in
+            #expect(await redis.outcome("ACL", "SETUSER", "default", "-info") == .success(.status("OK")))
+            let fill = RedisCommand(["EVAL", "for n = 1, 9000 do redis.call('SET', n, '') end", "0"])
+            _ = try await redis.send(fill)
+            let next = try await redis.scan(from: "0", matching: "*").next
+            #expect(UInt64(next) != nil && next != "0")
+            #expect(try await !redis.scan(from: next, matching: "*").keys.isEmpty)
+        }
+    }
+
     @Test @LoopActor func `gives a silent server up, and fails at once until it is back`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }

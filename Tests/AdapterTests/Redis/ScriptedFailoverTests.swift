@@ -11,6 +11,10 @@ struct ScriptedFailoverTests {
     /// A server that says that it is a master.
     private final class Master: Sendable {
         private let state = Mutex<(replicas: [UInt16], roles: Int)>(([], 0))
+        private let process: String?
+
+        /// - Parameter process: what `INFO` says; `nil` to refuse that.
+        init(process: String? = nil) { self.process = process }
 
         func name(_ replicas: [UInt16]) { state.withLock { $0.replicas = replicas } }
 
@@ -31,7 +35,11 @@ struct ScriptedFailoverTests {
                 switch command.first {
                 case "PING": [.reply("+PONG\r\n")]
                 case "ROLE": [.reply(role())]
-                case "GET": [.reply("$5\r\nvalue\r\n")]
+                case "GET": [.reply(text("value"))]
+                // A walk that never ends.
+                case "SCAN": [.reply("*2\r\n" + text("7") + array("a"))]
+                case "INFO":
+                    [.reply(process.map { text("# Server\r\nrun_id:\($0)\r\n") } ?? "-NOPERM no permissions\r\n")]
                 default: [.reply("+OK\r\n")]
                 }
             }
@@ -41,6 +49,10 @@ struct ScriptedFailoverTests {
     /// One that names a master, and counts how often.
     private final class Sentinel: Sendable {
         private let count = Mutex(0)
+        private let other = Mutex<UInt16?>(nil)
+
+        /// Has it name another master.
+        func name(_ master: UInt16) { other.withLock { $0 = master } }
 
         var votes: Int { count.withLock { $0 } }
 
@@ -60,28 +72,29 @@ struct ScriptedFailoverTests {
                 case "SENTINEL" where command[1] == "MASTER":
                     count.withLock { $0 += 1 }
                     return [.reply(array("config-epoch", "1"))]
-                default: return [.reply(array("127.0.0.1", "\(master)"))]
+                default: return [.reply(array("127.0.0.1", "\(other.withLock { $0 } ?? master)"))]
                 }
             }
         }
     }
 
-    /// Looks for a master again only when there is a reason to.
-    @LoopActor private func withClient(
-        _ path: String, _ body: @LoopActor (RedisFailoverClient) async throws -> Void
-    ) async throws {
+    /// - Parameter checkInterval: by default so long that a master is looked for only when there is a reason to.
+    @LoopActor private func withClient<Value>(
+        _ path: String, checkInterval: Duration = .seconds(3600),
+        _ body: @LoopActor (RedisFailoverClient) async throws -> Value
+    ) async throws -> Value {
         let address = RedisAddress.unix(path: path)
         var server = RedisConnection.Options(address: address)
         server.timeout = .seconds(5)
         var options = RedisFailoverClient.Options(
             sentinels: RedisSentinels.Options(addresses: [address], master: "main"), server: server,
             trialKey: "trial")
-        options.checkInterval = .seconds(3600)
+        options.checkInterval = checkInterval
         options.replicasInterval = .seconds(3600)
         options.retryInterval = .milliseconds(20)
         let client = RedisFailoverClient(options: options)
         defer { client.close() }
-        try await body(client)
+        return try await body(client)
     }
 
     @Test @LoopActor func `what waits for a master goes to the one that is found, which is told`() async throws {
@@ -135,9 +148,84 @@ struct ScriptedFailoverTests {
         }
         withExtendedLifetime((master, promoted, sentinel)) {}
     }
+
+    // MARK: Keys
+
+    @Test(arguments: [("a", "b"), (nil, nil)] as [(String?, String?)]) @LoopActor
+    func `a walk through the keys ends when another server is the master`(first: String?, second: String?) async throws
+    {
+        let folder = try TemporaryFolder()
+        let (master, other) = (try Master(process: first).server(), try Master(process: second).server())
+        let sentinel = Sentinel()
+        let script = try sentinel.server(at: folder["s"], naming: master.port)
+        try await withClient(folder["s"], checkInterval: .milliseconds(20)) { client in
+            #expect(await becomes { client.isReady })
+            let (keys, next) = try await client.scan(from: "0", matching: "*")
+            #expect(keys == ["a"])
+            #expect(try await client.scan(from: next, matching: "*").next == next)
+            sentinel.name(other.port)
+            #expect(await becomes { client.masterPort == other.port && client.isReady })
+            await #expect(throws: RedisError.refused(code: "NOCURSOR")) {
+                _ = try await client.scan(from: next, matching: "*")
+            }
+            #expect(try await client.scan(from: "0", matching: "*").keys == ["a"])
+        }
+        withExtendedLifetime((master, other, script)) {}
+    }
+
+    @Test @LoopActor func `a walk through the keys ends when another server was the master for a while`() async throws {
+        let folder = try TemporaryFolder()
+        let (master, other) = (try Master().server(), try Master().server())
+        let sentinel = Sentinel()
+        let script = try sentinel.server(at: folder["s"], naming: master.port)
+        try await withClient(folder["s"], checkInterval: .milliseconds(20)) { client in
+            #expect(await becomes { client.isReady })
+            let next = try await client.scan(from: "0", matching: "*").next
+            for port in [other.port, master.port] {
+                sentinel.name(port)
+                #expect(await becomes { client.masterPort == port && client.isReady })
+            }
+            await #expect(throws: RedisError.refused(code: "NOCURSOR")) {
+                _ = try await client.scan(from: next, matching: "*")
+            }
+        }
+        withExtendedLifetime((master, other, script)) {}
+    }
+
+    @Test(arguments: [("a", "b"), (nil, nil)] as [(String?, String?)]) @LoopActor
+    func `another process goes on with a walk, unless another server is the master`(
+        first: String?, second: String?
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let (master, other) = (try Master(process: first).server(), try Master(process: second).server())
+        let sentinel = Sentinel()
+        let script = try sentinel.server(at: folder["s"], naming: master.port)
+        let next = try await withClient(folder["s"]) { client in
+            #expect(await becomes { client.isReady })
+            return try await client.scan(from: "0", matching: "*").next
+        }
+        try await withClient(folder["s"]) { client in
+            #expect(await becomes { client.isReady })
+            #expect(try await client.scan(from: next, matching: "*").next == next)
+            // Of which server a number alone is cannot be told.
+            await #expect(throws: RedisError.refused(code: "MALFORMED")) {
+                _ = try await client.scan(from: "7", matching: "*")
+            }
+        }
+        sentinel.name(other.port)
+        try await withClient(folder["s"]) { client in
+            #expect(await becomes { client.isReady })
+            await #expect(throws: RedisError.refused(code: "NOCURSOR")) {
+                _ = try await client.scan(from: next, matching: "*")
+            }
+        }
+        withExtendedLifetime((master, other, script)) {}
+    }
 }
 
 /// Texts, as Redis writes them.
 private func array(_ texts: String...) -> String {
-    "*\(texts.count)\r\n" + texts.map { "$\($0.utf8.count)\r\n\($0)\r\n" }.joined()
+    "*\(texts.count)\r\n" + texts.map { text($0) }.joined()
 }
+
+private func text(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }

@@ -228,6 +228,24 @@ struct UntrueClusterTests {
         }
     }
 
+    @Test @LoopActor func `a walk through the keys ends when a primary has restarted`() async throws {
+        let process = Mutex("a")
+        let nodes = try Nodes { _, command in
+            guard command[0] == "INFO" else { return [.reply("*2\r\n$1\r\n7\r\n*1\r\n$1\r\na\r\n")] }
+            return [.reply(Self.text("run_id:\(process.withLock { $0 })\r\n"))]
+        }
+        nodes.name(nodes.ports)
+        try await withClient(nodes.ports, timeout: .seconds(2)) { client in
+            #expect(await client.becomesReady(within: .seconds(5)))
+            let next = try await client.scan(from: "0", matching: "*").next
+            #expect(try await client.scan(from: next, matching: "*").next == next)
+            process.withLock { $0 = "b" }
+            await #expect(throws: RedisError.refused(code: "NOCURSOR")) {
+                _ = try await client.scan(from: next, matching: "*")
+            }
+        }
+    }
+
     // MARK: Requests
 
     @Test @LoopActor func `a part that is lost leaves the others' replies`() async throws {

@@ -67,6 +67,34 @@ struct UserRecordsTests {
             ])
     }
 
+    // MARK: Servers
+
+    /// No keys, where to go on, and of which process that is.
+    private static func step(_ next: String, _ process: String) -> String {
+        let info = "# Server\r\nrun_id:\(process)\r\n"
+        return "*2\r\n\(String.redisText(next))*0\r\n\(String.redisText(info))"
+    }
+
+    @Test @LoopActor func `a server that has restarted between two steps may have credentials left`() async throws {
+        let redis = FakeRedis([Self.step("7", "a"), Self.step("9", "b")])
+        let records = UserRecords(redis: redis, keyPrefix: "c:")
+        await #expect(throws: UserRecordError.redis(.refused(code: "NOCURSOR"))) {
+            _ = try await records.dropCredentials(of: nil)
+        }
+        #expect(redis.requests.map { $0[1] } == ["0", "7"])
+    }
+
+    @Test @LoopActor func `a list goes on from a number alone, as lists of earlier versions ended`() async throws {
+        let redis = FakeRedis([Self.step("9", "a"), Self.step("0", "a")])
+        let records = UserRecords(redis: redis, keyPrefix: "c:")
+        let next = try await records.page(from: "7").next
+        #expect(next.count == 18 && next.hasSuffix(":9"))
+        #expect(try await records.page(from: next).next == "0")
+        #expect(redis.requests.map { $0[1] } == ["7", "9"])
+    }
+
+    // MARK: Records
+
     @Test(arguments: [("1800000000", 43_199.0), ("1800000000", 43_200), ("now", 0), (nil, 0)] as [(String?, Double)])
     @LoopActor func `a record has to tell of a revocation for as long as a session may last`(
         field: String?, seconds: Double
