@@ -21,8 +21,8 @@ STREAM_BYTES = {"audit_line": 600, "event": 240, "event_key": 65}
 # Redis commands of a script: EVALSHA, and what it runs. A miss looks (GET, SET) and finishes (SET, GET, DEL), and what another worker
 # vended is found with GET. Left out: an entry near its end is read before (EVALSHA, GET), and another's lock is waited for.
 SHARED_COMMANDS = {"miss": 7, "hit": 2}
-# For one entry alone: XADD; XLEN, XADD, XLEN. Entries of one turn of a worker share all but XADD.
-STREAM_COMMANDS = {"audit_line": 2, "event": 4}
+# For one entry alone: XLEN, XADD, XLEN. Entries of one turn of a worker share all but XADD.
+STREAM_COMMANDS = {"audit_line": 4, "event": 4}
 
 
 class WrongInput(Exception):
