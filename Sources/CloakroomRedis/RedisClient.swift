@@ -17,6 +17,10 @@ package protocol RedisClient: AnyObject {
     /// The servers that requests go to now: one, or the primaries of a cluster; none while they are not known.
     var currentServers: [RedisAddress] { get }
 
+    /// For each server that keys lie on now, what a key has to have in braces to lie there: one for the only server, which is not
+    /// named, or that of each primary of a cluster.
+    var keyTags: [(server: RedisAddress?, tag: String)] { get }
+
     /// Called for each request that is sent again because its reply was lost: Redis may have done it twice.
     var onRepeat: (@LoopActor () -> Void)? { get set }
 
@@ -41,6 +45,8 @@ package protocol RedisClient: AnyObject {
 }
 
 extension RedisClient {
+    package var keyTags: [(server: RedisAddress?, tag: String)] { [(server: nil, tag: "0")] }
+
     /// - Throws: also for an error reply of the server's.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         try await outcome(of: RedisRequest(command)).get()

@@ -78,6 +78,8 @@ package final class RedisClusterClient: RedisClient {
 
     package var currentServers: [RedisAddress] { servers.map(\.address) }
 
+    package var keyTags: [(server: RedisAddress?, tag: String)] { map?.keyTags ?? [(server: nil, tag: "0")] }
+
     package var refusal: RedisError? {
         guard !isReady else { return nil }
         if let refusal = primaries.lazy.compactMap(\.refusal).first { return refusal }

@@ -57,6 +57,30 @@ struct SlotMap: Sendable, Equatable {
         return owner < 0 ? nil : Int(owner)
     }
 
+    /// Each slot has a number up to this one, in decimal digits.
+    private static let lastTag = 109_757
+
+    /// Of each primary with slots the least number that a key has to have in braces to lie there, in the primaries' order.
+    var keyTags: [(server: RedisAddress?, tag: String)] {
+        var tags = [String?](repeating: nil, count: primaries.count)
+        var missing = primaries.count
+        var number = 0
+        // Of three primaries, four numbers or so; more only where one has few slots.
+        while missing > 0, number <= Self.lastTag {
+            let tag = String(number)
+            if let owner = self[HashSlot(of: tag.utf8)], tags[owner] == nil {
+                tags[owner] = tag
+                missing -= 1
+            }
+            number += 1
+        }
+        var found: [(server: RedisAddress?, tag: String)] = []
+        for (primary, tag) in zip(primaries, tags) {
+            if let tag { found.append((server: primary, tag: tag)) }
+        }
+        return found
+    }
+
     func hasSameOwners(as other: SlotMap) -> Bool { primaries == other.primaries && borders == other.borders }
 
     /// Of the primaries and the slots of each: the same in every process that has this map, and another one for other owners.

@@ -136,6 +136,33 @@ import Testing
         #expect(Set(maps.map(\.digest) + [other]).count == 4)
     }
 
+    @Test func `each primary with slots has a tag whose keys lie there`() throws {
+        let ranges = [(0, 5460, "b"), (5461, 10_922, "a"), (10_923, 16_383, "c")].map { first, last, host in
+            RedisReply.array([.integer(first), .integer(last), Self.server(Self.text(host), 7000)])
+        }
+        let map = try #require(Self.map(ranges))
+        #expect(map.keyTags.compactMap(\.server) == map.primaries)
+        for (server, tag) in map.keyTags {
+            let owner = try #require(map[HashSlot(of: Array("c:trial:w:{\(tag)}:limit".utf8))])
+            #expect(map.primaries[owner] == server)
+        }
+    }
+
+    @Test func `also one that has a single slot has a tag, whatever slot that is`() throws {
+        // No lesser number has its slot.
+        let last = HashSlot(of: Array("109757".utf8)).number
+        let (a, b) = (Self.server(Self.text("a"), 7000), Self.server(Self.text("b"), 7000))
+        let map = try #require(
+            Self.map([
+                .array([.integer(0), .integer(last - 1), a]), .array([.integer(last), .integer(last), b]),
+                .array([.integer(last + 1), .integer(16_383), a]),
+            ]))
+        #expect(map.keyTags.map(\.tag) == ["0", "109757"])
+        #expect(Set((0...109_757).map { HashSlot(of: Array("\($0)".utf8)) }).count == HashSlot.count)
+        let unserved = try #require(Self.map([.array([.integer(last), .integer(last), b])]))
+        #expect(unserved.keyTags.map(\.tag) == ["109757"])
+    }
+
     @Test func `configured nodes are asked for the map besides the primaries, and each once`() {
         func nodes(_ numbers: ClosedRange<Int>) -> [RedisAddress] {
             numbers.map { .internet(host: "n\($0)", port: 7000) }

@@ -59,6 +59,20 @@ struct RedisClusterTests {
         }
     }
 
+    @Test @LoopActor func `each primary itself takes keys with its tag`() async throws {
+        let cluster = try await onThread { try RedisClusterServers(replicas: 0) }
+        try await withClusterClient(cluster.ports) { client in
+            #expect(client.keyTags.count == 1 && client.keyTags.compactMap(\.server).isEmpty)
+            await client.settle(within: .seconds(10))
+            let tags = client.keyTags
+            #expect(tags.compactMap(\.server) == client.currentServers && tags.count == 3)
+            for (server, tag) in tags {
+                guard case .internet(_, let port)? = server else { continue }
+                #expect(await direct(port, "SET", "trial:w:{\(tag)}:limit", "1") == .status("OK"))
+            }
+        }
+    }
+
     @Test @LoopActor func `a step through the keys comes to those of all servers`() async throws {
         let cluster = try await onThread { try RedisClusterServers(replicas: 0) }
         try await withClusterClient(cluster.ports) { client in
