@@ -17,8 +17,8 @@ package protocol RedisClient: AnyObject {
     /// The servers that requests go to now: one, or the primaries of a cluster; none while they are not known.
     var currentServers: [RedisAddress] { get }
 
-    /// For each server that keys lie on now, what a key has to have in braces to lie there: one for the only server, which is not
-    /// named, or that of each primary of a cluster.
+    /// For each server that keys lie on now, what a key has to have in braces to lie there: one for the only server,
+    /// which is not named, or that of each primary of a cluster.
     var keyTags: [(server: RedisAddress?, tag: String)] { get }
 
     /// Called for each request that is sent again because its reply was lost: Redis may have done it twice.

@@ -4,22 +4,23 @@ package import CloakroomRedis
 /// Whether Redis does what requests need of it: a server may respond and yet refuse every count.
 ///
 /// It runs the workers' own scripts from time to time, and as soon as a request was refused; one refused key alone does
-/// not make it unhealthy.
+/// not make it unhealthy. One primary of a cluster that refuses does, one that is lost does not.
 @LoopActor
 package final class RedisHealth {
     private let redis: any RedisClient
     private let selfTest: RedisSelfTest
     private let log: Log
-    private var refusal: RedisSelfTest.Refusal?
+    /// Of each server one at most.
+    private var refusals: [RedisSelfTest.Refusal] = []
     private var isChecking = false
-    /// Of one step of the last self-test, on average; `nil` before the first, and when Redis did not respond.
+    /// Of one step of the last self-test, on average; `nil` before the first, and when no server responded.
     private(set) var roundTrip: Duration?
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Called for a self-test that fails, with the error that ended it, for each error once in ``period`` at most: while Redis
     /// refuses there are more of them. What requests meet is theirs to count.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
-    private var told: (error: RedisError, until: ContinuousClock.Instant)?
+    private var told: [(error: RedisError, until: ContinuousClock.Instant)] = []
     private static let period: Duration = .seconds(15)
 
     package init(
@@ -34,9 +35,9 @@ package final class RedisHealth {
 
     /// In words, beginning with Redis' own word for it; `nil` when all is well.
     package var fault: String? {
-        if let refusal = redis.refusal { return refusal.sentence }
+        if let refusal = redis.refusal { return refusal.sentence() }
         guard redis.isReady else { return "no connection" }
-        return refusal?.error.sentence
+        return refusals.first.map { $0.error.sentence(of: $0.server) }
     }
 
     /// What the server was at the last self-test, by what it did: a replica takes no writes.
@@ -44,7 +45,7 @@ package final class RedisHealth {
 
     var role: Role {
         guard redis.isReady, roundTrip != nil else { return .unknown }
-        switch refusal?.error.code {
+        switch refusals.first?.error.code {
         case "READONLY", "MASTERDOWN": return .replica
         default: return .primary
         }
@@ -72,43 +73,65 @@ package final class RedisHealth {
         repeat {
             await check()
             // Without one, but with a link that was given up for one, the check was cut off.
-            guard refusal != nil || redis.refusal != nil else { return }
+            guard !refusals.isEmpty || redis.refusal != nil else { return }
             try? await LoopActor.sleep(for: .milliseconds(500))
         } while !Task.isCancelled
     }
 
     private func check() async {
-        let found: RedisSelfTest.Refusal?
-        let start = now()
-        do throws(RedisError) { found = try await selfTest.run(on: redis) } catch {
-            roundTrip = nil
-            tell(error)
-            return
+        var found: [RedisSelfTest.Refusal] = []
+        var roundTrips: [Duration] = []
+        var timeOfRefusal: Duration?
+        // One after the other: so it is one request at a time, however many servers there are.
+        for (server, tag) in redis.keyTags {
+            let start = now()
+            do throws(RedisError) {
+                let refusal = try await selfTest.run(on: redis, tag: tag, of: server)
+                let time = start.duration(to: now())
+                if let refusal {
+                    found.append(refusal)
+                    tell(refusal.error)
+                    timeOfRefusal = time
+                } else {
+                    roundTrips.append(time / selfTest.count)
+                }
+            } catch {
+                // Whether it refuses still is not known.
+                found += refusals.filter { $0.server == server }
+                tell(error)
+            }
         }
-        // A refusal ends the test early.
-        if found == nil || roundTrip == nil {
-            roundTrip = start.duration(to: now()) / (found == nil ? selfTest.count : 1)
+        if !roundTrips.isEmpty {
+            roundTrip = roundTrips.reduce(Duration.zero, +) / roundTrips.count
+        } else {
+            // A refusal ends the test early.
+            roundTrip = timeOfRefusal.map { roundTrip ?? $0 }
         }
-        if let found { tell(found.error) }
-        guard found != refusal else { return }
-        refusal = found
-        if let found {
+        note(found)
+    }
+
+    private func note(_ found: [RedisSelfTest.Refusal]) {
+        let former = refusals
+        guard found != former else { return }
+        refusals = found
+        for refusal in found where !former.contains(refusal) {
             log.warning(
                 "Redis refuses commands",
                 [
-                    "code": .text(found.error.code ?? ""), "advice": .text(found.error.advice),
-                    "for": .text(found.purpose),
+                    "code": .text(refusal.error.code ?? ""), "server": refusal.server.map { .text("\($0)") },
+                    "advice": .text(refusal.error.advice), "for": .text(refusal.purpose),
                 ])
-        } else {
-            log.info("Redis takes commands again")
         }
+        if found.isEmpty { log.info("Redis takes commands again") }
     }
 
     private func tell(_ error: RedisError) {
         let time = now()
-        if let told, told.error == error, time < told.until { return }
+        told.removeAll { $0.until <= time }
+        // Of several servers each may have an error of its own.
+        guard !told.contains(where: { $0.error == error }) else { return }
         // The next one after a pause is to count, however the clocks are read.
-        told = (error, time + Self.period - .seconds(1))
+        told.append((error: error, until: time + Self.period - .seconds(1)))
         onFailure?(error)
     }
 }
@@ -120,8 +143,10 @@ extension RedisError {
         return code
     }
 
-    /// The word, and what to do about it.
-    var sentence: String { "\(code ?? label): \(advice)" }
+    /// The word, the server where it is one of several, and what to do about it.
+    func sentence(of server: RedisAddress? = nil) -> String {
+        "\(code ?? label): \(server.map { "\($0): " } ?? "")\(advice)"
+    }
 
     /// What an operator can do about it, in a sentence.
     package var advice: String {
@@ -181,17 +206,21 @@ extension RedisTLSFailure.Cause {
 
 /// Every script and command that these settings have a worker send to Redis, run on keys of its own.
 ///
-/// The keys stand behind `redis.keyPrefix` as all others do; each is gone when its step is done.
+/// The keys stand behind `redis.keyPrefix` as all others do; each is gone when its step is done. On a cluster all keys of
+/// a run lie in one slot.
 package struct RedisSelfTest: Sendable {
     /// What Redis would not do.
     package struct Refusal: Sendable, Equatable {
         /// Such as `limits`.
         package let purpose: String
         package let error: RedisError
+        /// Which of several it was.
+        let server: RedisAddress?
 
-        package init(purpose: String, error: RedisError) {
+        package init(purpose: String, error: RedisError, server: RedisAddress? = nil) {
             self.purpose = purpose
             self.error = error
+            self.server = server
         }
     }
 
@@ -200,16 +229,22 @@ package struct RedisSelfTest: Sendable {
         let request: RedisRequest
     }
 
-    private let steps: [Probe]
-
+    private let settings: Settings
+    private let name: String
     /// How many round trips it is.
-    var count: Int { steps.count }
+    let count: Int
 
     /// - Parameter name: of no other process.
     @LoopActor
     package init(_ settings: Settings, name: String) {
-        // One tag: on a cluster all keys of a step lie in one slot.
-        let prefix = "\(settings.redis.keyPrefix)trial:{\(name)}:"
+        self.settings = settings
+        self.name = name
+        count = Self.steps(settings, name: name, tag: "").count
+    }
+
+    @LoopActor
+    private static func steps(_ settings: Settings, name: String, tag: String) -> [Probe] {
+        let prefix = "\(settings.redis.keyPrefix)trial:\(name):{\(tag)}:"
         func step(_ purpose: String, _ call: RedisScript.Call, removing key: String) -> Probe {
             Probe(purpose: purpose, request: RedisRequest(call, beside: RedisCommand(["DEL", key])))
         }
@@ -261,16 +296,21 @@ package struct RedisSelfTest: Sendable {
                         removing: key))
             }
         }
-        self.steps = steps
+        return steps
     }
 
+    /// - Parameters:
+    ///   - tag: in braces in each key; see ``RedisClient/keyTags``.
+    ///   - server: whose tag that is.
     /// - Returns: the first refusal; `nil` when there is none.
     /// - Throws: when Redis does not respond.
     @LoopActor
-    package func run(on redis: any RedisClient) async throws(RedisError) -> Refusal? {
-        for step in steps {
+    package func run(
+        on redis: any RedisClient, tag: String, of server: RedisAddress? = nil
+    ) async throws(RedisError) -> Refusal? {
+        for step in Self.steps(settings, name: name, tag: tag) {
             if let error = try await refusal(of: step.request, redis) {
-                return Refusal(purpose: step.purpose, error: error)
+                return Refusal(purpose: step.purpose, error: error, server: server)
             }
         }
         return nil

@@ -28,15 +28,12 @@ struct RedisCheck {
         }
         defer { redis.close() }
         await redis.settle(within: .seconds(3))
+        let primaries = (redis as? RedisClusterClient)?.servers ?? []
         var servers: [(name: String, observations: RedisObservations)] = []
-        for (address, server) in (redis as? RedisClusterClient)?.servers ?? [] {
-            servers.append(("\(address)", await observations(server)))
-        }
-        if servers.isEmpty { servers = [("", await observations(redis))] }
-        // The keys of a cluster's scripts are where they are.
-        if servers.contains(where: { $0.observations.isReachable }) {
-            let refusal = await script(redis)
-            for index in servers.indices { servers[index].observations.script = refusal }
+        for (address, tag) in redis.keyTags {
+            let primary: (any RedisClient)? = primaries.first { $0.address == address }?.connection
+            let name = address.map { "\($0)" } ?? ""
+            servers.append((name: name, observations: await observations(primary ?? redis, tag: tag)))
         }
         var findings = RedisFindings.all(servers, settings)
         if let sentinels {
@@ -57,14 +54,17 @@ struct RedisCheck {
         return await RedisSentinels.statuses(options)
     }
 
-    /// Of one server, but for scripts.
-    private func observations(_ redis: any RedisClient) async -> RedisObservations {
+    /// Of one server.
+    ///
+    /// - Parameter tag: in braces in keys that lie there.
+    private func observations(_ redis: any RedisClient, tag: String) async -> RedisObservations {
         var observations = RedisObservations(
             info: await info(redis), scriptWrote: !dependencies.options.isReadOnly)
         guard observations.isReachable else { return observations }
         observations.save = await setting("save", redis)
         observations.maximumLag = await setting("min-replicas-max-lag", redis).flatMap { Int($0) }
         observations.latencies = await latencies(redis)
+        observations.script = await script(redis, tag: tag)
         return observations
     }
 
@@ -98,7 +98,7 @@ struct RedisCheck {
     }
 
     /// The workers' own scripts, on keys of the doctor's.
-    private func script(_ redis: any RedisClient) async -> RedisSelfTest.Refusal? {
+    private func script(_ redis: any RedisClient, tag: String) async -> RedisSelfTest.Refusal? {
         guard !dependencies.options.isReadOnly else {
             do throws(RedisError) { _ = try await redis.run(Self.harmless) } catch {
                 return RedisSelfTest.Refusal(purpose: "limits", error: error)
@@ -106,7 +106,8 @@ struct RedisCheck {
             return nil
         }
         do throws(RedisError) {
-            return try await RedisSelfTest(dependencies.settings, name: "doctor:\(dependencies.name)").run(on: redis)
+            let selfTest = RedisSelfTest(dependencies.settings, name: "doctor:\(dependencies.name)")
+            return try await selfTest.run(on: redis, tag: tag)
         } catch {
             return RedisSelfTest.Refusal(purpose: "limits", error: error)
         }
