@@ -121,6 +121,23 @@ struct WorkerSlotTests {
         #expect(try bench.slot.published?.process == bench.started.last)
     }
 
+    /// Where Redis begins to refuse, the new worker may find it before the former one does.
+    @Test @LoopActor func `a replacement that is not ready takes the place of one that no longer is`() async throws {
+        let bench = try SlotBench("")
+        let slot = bench.slot
+        _ = try bench.adoptReady()
+        try bench.write(SlotBench.comesUpNotReady)
+        slot.replace()
+        let second = try await bench.started(1)
+        let memory = try #require(slot.current?.memory)
+        let words = try memory.withDescriptor { (descriptor) throws(SystemError) in
+            try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
+        }
+        words.add(1 &- 2, at: WorkerMemory.readiness)
+        try await bench.look { slot.replacement != .underWay }
+        #expect(slot.replacement == .done && slot.published?.process == second)
+    }
+
     @Test @LoopActor func `a replacement that cannot be started has failed, and the worker keeps its place`()
         async throws
     {
