@@ -53,7 +53,8 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     /// The least value that so many percent do not exceed; 0 where nothing was recorded.
     package func percentile(_ percent: Double) -> UInt64 {
-        let rank = max(1, Int((percent / 100 * Double(count)).rounded(.up)))
+        // What the product has beyond a whole number, as 99.9 % of 1,000 have, is no further rank.
+        let rank = max(1, Int((percent / 100 * Double(count) - 1e-6).rounded(.up)))
         guard rank < count else { return maximum }
         var before = 0
         for bucket in buckets {

@@ -25,6 +25,14 @@ struct LatencyHistogramTests {
         #expect(histogram.mean == 50_000_500)
     }
 
+    @Test func `of 1,000 values the largest alone is beyond p99.9`() {
+        var histogram = LatencyHistogram()
+        for _ in 1...999 { histogram.record(1_000_000) }
+        histogram.record(10_000_000_000)
+        #expect(abs(Double(histogram.percentile(99.9)) - 1_000_000) <= 4000)
+        #expect(histogram.percentile(100) == 10_000_000_000)
+    }
+
     @Test func `nothing recorded is zero`() {
         let histogram = LatencyHistogram()
         #expect(histogram.percentile(99) == 0)
