@@ -8,7 +8,7 @@ package import CloakroomLoop
     package typealias Completion = ExchangeClient.Completion
 
     private let addresses: [ServerAddress]
-    private let maximumConnections: Int
+    package let maximumConnections: Int
     private let makeReader: () -> any ResponseReading
     private var connections: [ObjectIdentifier: PooledConnection] = [:]
     private var idle: [PooledConnection] = []

@@ -18,6 +18,9 @@ package enum ExchangeError: Error, Sendable, Equatable {
 package protocol ExchangeClient: AnyObject {
     typealias Completion = @LoopActor (Result<UpstreamResponse, ExchangeError>) -> Void
 
+    /// Requests beyond so many wait for one that ends.
+    var maximumConnections: Int { get }
+
     /// - Parameters:
     ///   - timeout: for the whole exchange, with the wait for a connection.
     ///   - completion: runs once.

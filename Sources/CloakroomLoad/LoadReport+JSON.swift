@@ -34,7 +34,7 @@ extension LoadReport {
             "mostOpen": .number(Double(step.mostOpen)), "doubt": step.doubt.map { .string($0) } ?? .null,
             "all": json(step.all),
             "routes": .object(.init(members: step.parts.map { .init(name: $0.route.rawValue, value: json($0.group)) })),
-            "lateness": json(step.lateness),
+            "lateness": json(step.lateness), "waits": json(step.waits),
         ]
     }
 

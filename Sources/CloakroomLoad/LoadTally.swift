@@ -50,6 +50,8 @@ package final class LoadTally {
     package struct Phase: Sendable {
         package var shares: [Group]
         package var lateness = LatencyHistogram()
+        /// How long requests waited for a connection, in nanoseconds.
+        package var waits = LatencyHistogram()
         /// In nanoseconds since the run began; the phase's own beginning as long as nothing is back.
         package var lastEnd: UInt64
         package var mostOpen = 0
@@ -72,12 +74,18 @@ package final class LoadTally {
     package let sliceSeconds: Double
     private let sliceNanoseconds: UInt64
     package private(set) var open = 0
+    /// ``LoadTarget/connections``
+    let connections: Int?
+    /// Requests that wait for a connection, in order; those before ``served`` have had one.
+    private var waiting: [Sent] = []
+    private var served = 0
     package var wasStopped = false
     /// Of the whole run, warm-up included, for those who watch it.
     package private(set) var latest = Group()
     private static let maximumSlices = 120.0
 
-    init(_ schedule: LoadSchedule, _ mix: RequestMix) {
+    init(_ schedule: LoadSchedule, _ mix: RequestMix, connections: Int?) {
+        self.connections = connections
         phases = schedule.phases.indices.map { index in
             Phase(
                 shares: mix.shares.map { _ in Group() }, lastEnd: UInt64(schedule.start(ofPhase: index) * 1e9))
@@ -92,6 +100,11 @@ package final class LoadTally {
         markDue(sent)
         phases[sent.phase].lateness.record(sent.lateness)
         phases[sent.phase].mostOpen = max(phases[sent.phase].mostOpen, open)
+        if let connections, open > connections {
+            waiting.append(sent)
+        } else {
+            phases[sent.phase].waits.record(0)
+        }
     }
 
     func leaveOut(_ sent: Sent) {
@@ -105,12 +118,25 @@ package final class LoadTally {
     /// - Parameter instant: in nanoseconds since the run began.
     func end(_ sent: Sent, _ outcome: LoadOutcome, at instant: UInt64) {
         open -= 1
+        endWait(at: instant)
         let latency = instant - sent.offset
         phases[sent.phase].shares[sent.share].end(outcome, after: latency)
         phases[sent.phase].lastEnd = max(phases[sent.phase].lastEnd, instant)
         slices[slice(sent.offset)].group.end(outcome, after: latency)
         slices[slice(instant)].ended += 1
         latest.end(outcome, after: latency)
+    }
+
+    /// A connection is free: the request that has waited longest takes it.
+    private func endWait(at instant: UInt64) {
+        guard served < waiting.count else { return }
+        let sent = waiting[served]
+        served += 1
+        phases[sent.phase].waits.record(instant - sent.offset - sent.lateness)
+        if served > 1024 || served == waiting.count {
+            waiting.removeFirst(served)
+            served = 0
+        }
     }
 
     /// What was counted since the last call, for a line that shows how a run goes.

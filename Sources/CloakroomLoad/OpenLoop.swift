@@ -13,6 +13,10 @@ package protocol LoadClock: AnyObject {
 /// Where requests go.
 @LoopActor
 package protocol LoadTarget: AnyObject {
+    /// How many connections it has at most, each with one request at a time: requests beyond wait for one, in their order.
+    /// `nil` where none has to wait.
+    var connections: Int? { get }
+
     /// Sends a request without waiting for others, and tells once what became of it, within a time limit of its own.
     func send(_ request: Int, then completion: @escaping @LoopActor (LoadOutcome) -> Void)
 }
@@ -45,7 +49,7 @@ package final class OpenLoop {
         self.target = target
         self.clock = clock
         self.maximumOpen = maximumOpen
-        tally = LoadTally(schedule, mix)
+        tally = LoadTally(schedule, mix, connections: target.connections)
     }
 
     /// Returns when every request that was sent has its outcome.

@@ -87,6 +87,30 @@ struct OpenLoopTests {
         #expect(run(schedule, against: server).tally.steps(schedule, mix)[0].doubt == nil)
     }
 
+    @Test func `where requests wait for a connection the numbers are doubtful, and latencies hold the wait`() throws {
+        // Two connections of 100 ms carry half of 40 a second: the last request has one after 9.925 s.
+        let server = VirtualServer(clock, connections: 2) { _, _ in .milliseconds(100) }
+        let schedule = LoadSchedule([.steady(40, seconds: 5)])
+        let step = run(schedule, against: server).tally.steps(schedule, mix)[0]
+        #expect(step.all.latency.count == 200)
+        #expect(step.waits.count == 200)
+        expect(step.waits, 100, milliseconds: 4950)
+        expect(step.all.latency, 100, milliseconds: 5050)
+        #expect(!step.isLate)
+        let doubt = try #require(step.doubt)
+        #expect(doubt.hasPrefix("all 2 connections were busy: 1 % of the requests waited more than 4."))
+        #expect(doubt.hasSuffix(" s for one; raise --connections"))
+    }
+
+    @Test(arguments: [(99, false), (100.5, false), (102, true)] as [(Double, Bool)])
+    func `a wait for a connection of up to a tenth of p99 is no doubt`(milliseconds: Double, isDoubtful: Bool) {
+        // Each of ten requests waits for what those before it have taken beyond 100 ms: the last one for 0, 4.5 and 18 ms.
+        let server = VirtualServer(clock, connections: 1) { _, _ in .milliseconds(milliseconds) }
+        let schedule = LoadSchedule([.steady(10, seconds: 1)])
+        let step = run(schedule, against: server).tally.steps(schedule, mix)[0]
+        #expect((step.doubt != nil) == isDoubtful)
+    }
+
     @Test func `what is not sent because too many are open is an error, and makes the numbers doubtful`() {
         let server = VirtualServer(clock) { _, _ in .milliseconds(5000) }
         let schedule = LoadSchedule([.steady(100, seconds: 2)])

@@ -54,18 +54,24 @@ final class VirtualClock: LoadClock {
 /// A server whose latencies are known: they depend on when a request comes, and on its number.
 @LoopActor
 final class VirtualServer: LoadTarget {
+    let connections: Int?
     private let clock: VirtualClock
     private let start: UInt64
     /// Nanoseconds since the start, and the request's number; in nanoseconds again.
     private let latency: (UInt64, Int) -> UInt64
     private let outcome: (Int) -> LoadOutcome
     private(set) var requests: [Int] = []
+    /// When each of the connections has had the responses to all its requests.
+    private var freeAt: [UInt64]
 
     init(
-        _ clock: VirtualClock, outcome: @escaping (Int) -> LoadOutcome = { _ in .response(status: 200) },
+        _ clock: VirtualClock, connections: Int? = nil,
+        outcome: @escaping (Int) -> LoadOutcome = { _ in .response(status: 200) },
         latency: @escaping (UInt64, Int) -> UInt64
     ) {
         self.clock = clock
+        self.connections = connections
+        freeAt = [UInt64](repeating: 0, count: connections ?? 0)
         self.latency = latency
         self.outcome = outcome
         start = clock.now
@@ -74,19 +80,26 @@ final class VirtualServer: LoadTarget {
     func send(_ request: Int, then completion: @escaping @LoopActor (LoadOutcome) -> Void) {
         requests.append(request)
         let outcome = outcome(request)
-        clock.at(clock.now + latency(clock.now - start, request)) { completion(outcome) }
+        var begin = clock.now
+        let next = freeAt.indices.min { freeAt[$0] < freeAt[$1] }
+        if let next { begin = max(begin, freeAt[next]) }
+        let end = begin + latency(begin - start, request)
+        if let next { freeAt[next] = end }
+        clock.at(end) { completion(outcome) }
     }
 }
 
-/// A server that handles one request after the other, each in the same time.
+/// A server that handles one request after the other, each in the same time: where they wait is all the same to it.
 @LoopActor
 final class VirtualQueue: LoadTarget {
+    let connections: Int?
     private let clock: VirtualClock
     private let serviceNanoseconds: UInt64
     private var freeAt: UInt64 = 0
 
-    init(_ clock: VirtualClock, requestsPerSecond: Double) {
+    init(_ clock: VirtualClock, requestsPerSecond: Double, connections: Int? = nil) {
         self.clock = clock
+        self.connections = connections
         serviceNanoseconds = UInt64(1e9 / requestsPerSecond)
     }
 

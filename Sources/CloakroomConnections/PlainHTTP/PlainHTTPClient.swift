@@ -20,6 +20,8 @@ package final class PlainHTTPClient: ExchangeClient {
         pool = ConnectionPool(addresses, maximumConnections: maximumConnections) { PlainHTTPResponseReader() }
     }
 
+    package var maximumConnections: Int { pool.maximumConnections }
+
     /// - Parameters:
     ///   - request: of any method but HEAD; its origin is not looked at. One that cannot be sent is malformed.
     ///   - completion: is given a response without fields and body.

@@ -20,6 +20,8 @@ package final class FastCGIClient: ExchangeClient {
         }
     }
 
+    package var maximumConnections: Int { pool.maximumConnections }
+
     /// - Parameter timeout: for the whole exchange, with the wait for a connection.
     package func send(_ request: UpstreamRequest, timeout: Duration, then completion: @escaping Completion) {
         pool.send(RequestEncoder.bytes(request, keepsConnection: true), timeout: timeout, then: completion)

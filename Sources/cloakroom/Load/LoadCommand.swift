@@ -123,7 +123,7 @@ enum LoadCommand: Command {
         Sends requests at a rate that you choose, and measures the responses: to nginx over HTTP, or straight to one worker
         over FastCGI. Requests are sent at their times whether or not earlier ones are back, and a latency counts from when
         its request was to be sent: a server that stalls for a second is seen to by every request of that second. If the
-        generator itself is late, it says that its numbers are not valid.
+        generator itself is late, or all its connections are busy, it says that its numbers are not valid.
 
         It is a load on what it calls: on the users' limits, on Redis, and on STS and S3, where requests cost money. A host
         that is not this machine has to be named twice, in the URL and by --yes-load.
@@ -181,7 +181,8 @@ enum LoadCommand: Command {
 
             Exit status: 0 done, and all bars are met. 1 a bar was broken or not measured, there was no response at all, or no knee.
             2 the command line was not understood, or a file of --json or --html cannot be written. 3 the numbers are not valid,
-            since the generator was late, the run was stopped, or the report could not be written.
+            since the generator was late or its connections were all busy, the run was stopped, or the report could not be
+            written.
 
             Examples:
               cloakroom load --settings cloakroom.json5 --rate 100 http://localhost:8080

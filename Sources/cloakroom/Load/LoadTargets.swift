@@ -7,11 +7,14 @@ import CloakroomLoop
 /// nginx, over libcurl: with TLS, or over HTTP/2.
 @LoopActor
 final class HTTPLoadTarget: LoadTarget {
+    let connections: Int?
     private let transport: LoopCurlTransport
     private let requests: LoadRequests
     private let timeout: Duration
 
     init(_ requests: LoadRequests, options: LoopCurlTransport.Options, timeout: Duration) {
+        // Over HTTP/2 many requests share one.
+        connections = options.version == .http1 ? options.maximumConnections : nil
         transport = LoopCurlTransport(options: options)
         self.requests = requests
         self.timeout = timeout
@@ -39,6 +42,8 @@ final class ConnectionsLoadTarget: LoadTarget {
         self.requests = requests
         self.timeout = timeout
     }
+
+    var connections: Int? { client.maximumConnections }
 
     func send(_ request: Int, then completion: @escaping @LoopActor (LoadOutcome) -> Void) {
         client.send(requests.request(request), timeout: timeout) { result in

@@ -176,6 +176,7 @@ struct LoadWayTests {
     func `requests beyond the connections wait for one`(way: LoadWay) async throws {
         let server = try HTTPServer { _ in [.answer(200)] }
         let target = way.target(server.url, maximumConnections: 3)
+        #expect(target.connections == 3)
         #expect(await target.outcomes(ofFirst: 200) == Array(repeating: .response(status: 200), count: 200))
         #expect(server.connections == 3)
     }
