@@ -12,8 +12,8 @@ package struct KneeSearch: Sendable {
         case everyRateBroken(Double)
         /// Not even the highest that may be tried.
         case noneBroken(Double)
-        /// The generator could not send so many at their times.
-        case generatorLate(Double)
+        /// The generator could not send so many at their times, or on its connections: ``LoadStep/doubt``.
+        case generatorLimit(Double, String)
         /// Runs at the same rate went on to differ.
         case unsteady(Double)
         /// There were responses of 429: a limit of the users, or of this address, is used up, which says nothing of what the
@@ -40,7 +40,7 @@ package struct KneeSearch: Sendable {
     static let precision = 1.05
     static let timesShown = 3
     package static let mostRuns = 60
-    private static let mostLateRuns = 3
+    private static let mostDoubtfulRuns = 3
 
     package private(set) var next: Next
     private let lowest: Double
@@ -50,7 +50,9 @@ package struct KneeSearch: Sendable {
     /// Whether both were known at once: from then on the knee is near.
     private var isNear = false
     private var runs = 0
-    private var lateRuns = 0
+    private var doubtfulRuns = 0
+    /// The least ``LoadStep/meanOnConnection`` of a run that kept the bars.
+    private var shortest: Double?
 
     /// - Parameters:
     ///   - first: in requests per second.
@@ -94,23 +96,36 @@ package struct KneeSearch: Sendable {
         } else if let verdict = verdicts.first(where: { $0.value == nil }) {
             next = .end(.notMeasured(verdict.bar, step.rate))
         } else {
-            record(kept: isKept, isLate: step.isLate)
+            record(kept: isKept, doubt: doubt(of: step))
         }
+        if isKept { shortest = min(shortest ?? .infinity, step.meanOnConnection) }
         return isKept
+    }
+
+    /// Why bars that a run broke say nothing of the server; `nil` where they do.
+    ///
+    /// Beyond the server's own limit all connections are busy as well, or requests are not sent since too many are open. But
+    /// then a request that has a connection takes much longer than when the bars were kept; where it does not, the server
+    /// could handle more of them at once. Before a run has kept the bars there is nothing to compare with, and the next rate
+    /// is lower in any case.
+    package func doubt(of step: LoadStep) -> String? {
+        guard !step.isLate else { return step.doubt }
+        guard let shortest, step.meanOnConnection < 2 * shortest else { return nil }
+        return step.doubt
     }
 
     /// Takes what the run showed that ``next`` asked for.
     ///
-    /// - Parameter isLate: whether the generator was; a run that kept its bars nevertheless has shown that.
-    package mutating func record(kept: Bool, isLate: Bool) {
+    /// - Parameter doubt: why it says nothing of the server; a run that kept its bars nevertheless has shown that.
+    package mutating func record(kept: Bool, doubt: String?) {
         guard case .run(let rate) = next else { return }
         runs += 1
-        guard kept || !isLate else {
-            lateRuns += 1
-            if lateRuns == Self.mostLateRuns { next = .end(.generatorLate(rate)) }
+        if !kept, let doubt {
+            doubtfulRuns += 1
+            if doubtfulRuns == Self.mostDoubtfulRuns { next = .end(.generatorLimit(rate, doubt)) }
             return
         }
-        lateRuns = 0
+        doubtfulRuns = 0
         if kept { raise(to: rate) } else { lower(to: rate) }
         isNear = isNear || good != nil && bad != nil
         next = runs < Self.mostRuns ? following(rate) : .end(.unsteady(rate))
@@ -159,8 +174,8 @@ extension KneeSearch.Outcome {
             "\(good.short)/s keeps the bars, \(bad.short)/s breaks them, each shown \(KneeSearch.timesShown) times"
         case .everyRateBroken(let rate): "none found: \(rate.short)/s breaks the bars already"
         case .noneBroken(let rate): "none found: \(rate.short)/s keeps the bars, and no higher rate was to be tried"
-        case .generatorLate(let rate):
-            "none found: the generator cannot send \(rate.short)/s at their times; it is the limit, not the server"
+        case .generatorLimit(let rate, let doubt):
+            "none found: at \(rate.short)/s the generator is the limit, not the server: \(doubt)"
         case .unsteady(let rate): "none found: runs at about \(rate.short)/s go on to differ; give it longer runs"
         case .limitsReached(let rate):
             "none found: responses at \(rate.short)/s are 429: limits are used up, which is no knee;"
@@ -178,7 +193,7 @@ extension KneeSearch.Outcome {
         switch self {
         case .found(let good, let bad):
             ["found": .bool(true), "good": .number(good), "bad": .number(bad), "text": .string(text)]
-        case .everyRateBroken, .noneBroken, .generatorLate, .unsteady, .limitsReached, .tokensRefused, .notMeasured:
+        case .everyRateBroken, .noneBroken, .generatorLimit, .unsteady, .limitsReached, .tokensRefused, .notMeasured:
             ["found": .bool(false), "text": .string(text)]
         }
     }

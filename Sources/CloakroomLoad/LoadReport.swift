@@ -81,7 +81,7 @@ package struct LoadReport: Sendable {
         case broken
         /// No response at all, or no knee.
         case failed
-        /// The generator was late: neither good nor bad numbers are the server's.
+        /// The generator was late, or short of connections: neither good nor bad numbers are the server's.
         case doubtful
         case stopped
     }
@@ -91,7 +91,7 @@ package struct LoadReport: Sendable {
         if let knee {
             switch knee {
             case .found: return .met
-            case .generatorLate: return .doubtful
+            case .generatorLimit: return .doubtful
             case .everyRateBroken, .noneBroken, .unsteady, .limitsReached, .tokensRefused, .notMeasured: return .failed
             }
         }

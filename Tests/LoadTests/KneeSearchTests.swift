@@ -7,22 +7,22 @@ import Testing
 struct KneeSearchTests {
     private let bars = [LoadBar("p99>100ms"), LoadBar("errors>0.1%")].compactMap(\.self)
 
-    /// Runs that each begin with a server at rest, which handles so many requests a second.
-    private func search(from first: Double, highest: Double = 100_000, capacity: Double) -> (KneeSearch, [Double]) {
-        var search = KneeSearch(from: first, highest: highest)
+    /// Runs that each begin with a server at rest.
+    private func search(
+        from first: Double, _ bars: [LoadBar], maximumOpen: Int = 100_000,
+        target: @LoopActor (VirtualClock) -> any LoadTarget
+    ) -> (KneeSearch, [Double]) {
+        var search = KneeSearch(from: first, highest: 100_000)
         let mix = RequestMix([.init(.health, weight: 1)])
         var rates: [Double] = []
         while case .run(let rate) = search.next {
             rates.append(rate)
             let clock = VirtualClock()
             let schedule = LoadSchedule([.steady(rate, seconds: 10)])
-            let loop = OpenLoop(
-                schedule, mix, target: VirtualQueue(clock, requestsPerSecond: capacity), clock: clock,
-                maximumOpen: 100_000)
+            let loop = OpenLoop(schedule, mix, target: target(clock), clock: clock, maximumOpen: maximumOpen)
             loop.begin {}
             clock.runOut()
-            let step = loop.tally.steps(schedule, mix)[0]
-            search.record(kept: !step.verdicts(bars).contains { $0.isBroken }, isLate: step.isLate)
+            search.record(loop.tally.steps(schedule, mix)[0], bars)
         }
         return (search, rates)
     }
@@ -30,7 +30,7 @@ struct KneeSearchTests {
     @Test(arguments: [10.0, 100, 730, 20_000])
     func `finds what a server can do to 5 %, wherever it begins`(first: Double) throws {
         // A server of 1,000 a second has a backlog of 100 ms after 10 s of 1,010 a second.
-        let (search, rates) = search(from: first, capacity: 1000)
+        let (search, rates) = search(from: first, bars) { VirtualQueue($0, requestsPerSecond: 1000) }
         guard case .end(.found(let good, let bad)) = search.next else {
             Issue.record("found nothing: \(search.next)")
             return
@@ -42,22 +42,62 @@ struct KneeSearchTests {
         #expect(rates.count < 25)
     }
 
+    @Test func `busy connections and requests that are not sent hide no server that is at its limit`() throws {
+        // Beyond 1,000 a second each of the 16 connections has its request for 16 ms, and not for 1 ms as below.
+        let (search, _) = search(from: 100, bars, maximumOpen: 1000) {
+            VirtualQueue($0, requestsPerSecond: 1000, connections: 16)
+        }
+        guard case .end(.found(let good, let bad)) = search.next else {
+            Issue.record("found nothing: \(search.next)")
+            return
+        }
+        #expect(good < 1011 && bad > 1009)
+    }
+
+    @Test func `the generator's connections are not taken for the server's knee`() throws {
+        // 8 connections of 100 ms carry 80 a second, of a server that handles any number at once.
+        let bar = try #require(LoadBar("p99>200ms"))
+        let (search, rates) = search(from: 10, [bar]) {
+            VirtualServer($0, connections: 8) { _, _ in .milliseconds(100) }
+        }
+        #expect(rates == [10, 20, 40, 80, 160, 160, 160])
+        guard case .end(let outcome) = search.next, case .generatorLimit(160, let doubt) = outcome else {
+            Issue.record("not the generator's limit: \(search.next)")
+            return
+        }
+        #expect(doubt.hasPrefix("all 8 connections were busy: 1 % of the requests waited more than "))
+        #expect(outcome.text == "none found: at 160/s the generator is the limit, not the server: \(doubt)")
+    }
+
+    @Test func `requests that are not sent are not taken for the server's knee`() throws {
+        let bar = try #require(LoadBar("errors>1%"))
+        let (search, rates) = search(from: 40, [bar], maximumOpen: 100) {
+            VirtualServer($0) { _, _ in .milliseconds(1000) }
+        }
+        #expect(rates == [40, 80, 160, 160, 160])
+        guard case .end(.generatorLimit(160, let doubt)) = search.next else {
+            Issue.record("not the generator's limit: \(search.next)")
+            return
+        }
+        #expect(doubt.hasSuffix(" of 1600 requests were not sent, since too many were open"))
+    }
+
     @Test func `says when no rate keeps the bars, and when all do`() {
         var hopeless = KneeSearch(from: 100, highest: 1000)
-        while case .run = hopeless.next { hopeless.record(kept: false, isLate: false) }
+        while case .run = hopeless.next { hopeless.record(kept: false, doubt: nil) }
         #expect(hopeless.next == .end(.everyRateBroken(100.0 / 1024)))
         var bounded = KneeSearch(from: 100, lowest: 30, highest: 1000)
-        while case .run = bounded.next { bounded.record(kept: false, isLate: false) }
+        while case .run = bounded.next { bounded.record(kept: false, doubt: nil) }
         #expect(bounded.next == .end(.everyRateBroken(30)))
         var idle = KneeSearch(from: 100, highest: 1000)
-        while case .run = idle.next { idle.record(kept: true, isLate: false) }
+        while case .run = idle.next { idle.record(kept: true, doubt: nil) }
         #expect(idle.next == .end(.noneBroken(1000)))
     }
 
     @Test func `a late generator is not taken for a slow server`() {
         var search = KneeSearch(from: 100, highest: 100_000)
-        while case .run(let rate) = search.next { search.record(kept: rate < 500, isLate: rate >= 500) }
-        #expect(search.next == .end(.generatorLate(800)))
+        while case .run(let rate) = search.next { search.record(kept: rate < 500, doubt: rate >= 500 ? "late" : nil) }
+        #expect(search.next == .end(.generatorLimit(800, "late")))
     }
 
     /// A run of ten seconds against a server that takes 1 ms for each request.
@@ -135,9 +175,9 @@ struct KneeSearchTests {
 
     @Test func `one late run is repeated`() {
         var search = KneeSearch(from: 100, highest: 100_000)
-        search.record(kept: false, isLate: true)
+        search.record(kept: false, doubt: "late")
         #expect(search.next == .run(100))
-        search.record(kept: true, isLate: false)
+        search.record(kept: true, doubt: nil)
         #expect(search.next == .run(200))
     }
 
@@ -147,7 +187,7 @@ struct KneeSearchTests {
         while case .run(let rate) = search.next {
             runs += 1
             // The first ten runs see a server that is better than it later is.
-            search.record(kept: rate < (runs < 8 ? 1500 : 1200), isLate: false)
+            search.record(kept: rate < (runs < 8 ? 1500 : 1200), doubt: nil)
         }
         guard case .end(.found(let good, let bad)) = search.next else {
             Issue.record("found nothing: \(search.next)")
@@ -162,7 +202,7 @@ struct KneeSearchTests {
         while case .run(let rate) = search.next {
             let isKept = results[rate].map { !$0 } ?? (rate < 1500)
             results[rate] = isKept
-            search.record(kept: isKept, isLate: false)
+            search.record(kept: isKept, doubt: nil)
         }
         guard case .end(.unsteady) = search.next else {
             Issue.record("found something: \(search.next)")

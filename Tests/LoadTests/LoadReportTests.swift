@@ -46,7 +46,7 @@ struct LoadReportTests {
         #expect(report(wasStopped: true).result == .stopped)
         #expect(report(lateness: .milliseconds(30)).result == .doubtful)
         #expect(report(bars: ["p99>10ms"], knee: .found(good: 1, bad: 2)).result == .met)
-        #expect(report(knee: .generatorLate(10)).result == .doubtful)
+        #expect(report(knee: .generatorLimit(10, "late")).result == .doubtful)
         #expect(report(knee: .everyRateBroken(10)).result == .failed)
         #expect(report(knee: .limitsReached(10)).result == .failed)
         #expect(report(knee: .tokensRefused(10)).result == .failed)

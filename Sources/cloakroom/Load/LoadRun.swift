@@ -90,12 +90,13 @@ final class LoadRun {
                 let before = steps.count
                 await run(options.schedule(at: rate), target)
                 guard !isStopped, steps.count > before, let step = steps.last else { continue }
+                let doubt = search.doubt(of: step)
                 let isKept = search.record(step, options.bars)
                 progress.clear()
                 let p99 = step.all.latency.percentile(99).durationText
                 Output.note(
                     "\(rate.short)/s \(isKept ? "keeps" : "breaks") the bars: p99 \(p99), \(step.all.errors) errors"
-                        + (step.doubt.map { "; \($0)" } ?? ""))
+                        + (doubt.map { "; \($0)" } ?? ""))
                 // What the server has queued is done before the next run; it may need a moment for more.
                 try? await LoopActor.sleep(for: .seconds(1))
             }
