@@ -18,7 +18,8 @@ struct SealedAttachments: Sendable {
 
     init(in folder: URL) { self.folder = folder }
 
-    /// A name that no file has. Commit the message's row with it before the file is written: what no row names is removed.
+    /// A name that no file has. Write the file, then commit the message's row with its name: what no row names is removed
+    /// at the next opening.
     static func newFile() -> AttachmentFile {
         guard let file = AttachmentFile(rawValue: randomBytes(16).hexadecimal) else {
             preconditionFailure("32 hexadecimal digits")
@@ -141,6 +142,12 @@ struct SealedAttachments: Sendable {
     func remove(_ file: AttachmentFile) throws(CloakroomError) {
         let folder = try openFolder()
         try converted { () throws(PrivateFolderError) in try folder.remove(file.rawValue) }
+    }
+
+    /// What the folder has: files, and what interrupted processes left.
+    func names() throws(CloakroomError) -> Set<String> {
+        let folder = try openFolder()
+        return Set(try converted { () throws(PrivateFolderError) in try folder.names() })
     }
 
     /// Removes all files that no row names, and what interrupted processes left.

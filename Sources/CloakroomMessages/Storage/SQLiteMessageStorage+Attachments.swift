@@ -36,29 +36,21 @@ extension SQLiteMessageStorage {
         let fileKey = SealingKey.random()
         let context = SealingContext(conversation: row.conversation, message: sequence)
         let sealedKey = key.seal(fileKey.reveal(), context: context.fileKey(of: file))
-        func name() throws(CloakroomError) {
+        // The row last: it never names a file that is not there, and a former file is there until this one is. The file's
+        // key is written with its name, so that what is left when the process ends in between cannot be opened; the next
+        // opening removes it.
+        do throws(CloakroomError) {
+            try write(source, to: file, key: fileKey, context: context)
             try database.perform { database throws(SQLiteError) in
                 try database.run(
                     "UPDATE attachment SET file = ?, file_key = ? WHERE message = ? AND position = ?",
                     [.text(file.rawValue), .blob(sealedKey), .integer(sequence), SQLiteValue(position)])
             }
-        }
-        // The row first: a file that no row names is removed, and one that is named is purged.
-        guard let former else {
-            try name()
-            try write(source, to: file, key: fileKey, context: context)
-            return file
-        }
-        // One that replaces another: that one is there until this one is. The file's key is written with its name,
-        // so that what is left when the process ends in between cannot be opened.
-        do throws(CloakroomError) {
-            try write(source, to: file, key: fileKey, context: context)
-            try name()
         } catch {
             try? files.remove(file)
             throw error
         }
-        try files.remove(former)
+        if let former { try files.remove(former) }
         return file
     }
 

@@ -124,7 +124,7 @@ public actor SQLiteMessageStorage {
         // A full disk is no reason not to tell what is lost.
         if !self.losses.isEmpty { _ = try? rememberEnded() }
         try endFormerNotes()
-        try removeOrphans()
+        try compareFiles()
     }
 
     /// Gives the folder back, so that another process can open it; calls afterwards fail. Without it, the end of the object
@@ -209,18 +209,34 @@ public actor SQLiteMessageStorage {
 
     // MARK: Starting
 
-    /// Removes files that no message names, as when the process ended between the two.
-    private func removeOrphans() throws(CloakroomError) {
+    /// Forgets files that are not there, and removes those that no message names, as when the process ended between the two.
+    private func compareFiles() throws(CloakroomError) {
+        let named = try database.perform { database throws(SQLiteError) in
+            try database.rows("SELECT message, position, file FROM attachment WHERE file IS NOT NULL") {
+                (message: $0.integer(0), position: $0.integer(1), file: $0.text(2))
+            }
+        }
+        if !named.isEmpty {
+            let names = try files.names()
+            let missing = named.filter { !names.contains($0.file) }
+            if !missing.isEmpty {
+                // A full disk is no reason not to read what is there.
+                _ = try? database.transaction { database throws(SQLiteError) in
+                    for attachment in missing {
+                        try database.run(
+                            "UPDATE attachment SET file = NULL, file_key = NULL WHERE message = ? AND position = ?",
+                            [.integer(attachment.message), .integer(attachment.position)])
+                    }
+                }
+            }
+        }
         // Those of a database that was moved aside go with it.
         guard
             try database.perform({ database throws(SQLiteError) in
                 try database.first("SELECT 1 FROM moved_aside") { _ in true } == nil
             })
         else { return }
-        let live = try database.perform { database throws(SQLiteError) in
-            try database.rows("SELECT file FROM attachment WHERE file IS NOT NULL") { $0.text(0) }
-        }
-        try files.removeAll(except: Set(live.compactMap { AttachmentFile(rawValue: $0) }))
+        try files.removeAll(except: Set(named.compactMap { AttachmentFile(rawValue: $0.file) }))
     }
 }
 

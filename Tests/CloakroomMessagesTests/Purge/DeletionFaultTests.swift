@@ -95,6 +95,52 @@ import Testing
         #expect(device.attachmentFiles == [new.rawValue])
     }
 
+    @Test func `an attachment whose first bytes cannot be kept has no file, also after another launch`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        let attachment = MessageAttachment(assetKey: "chat/1")
+        try await device.admit("m1", attachments: [attachment])
+        let (retention, message) = (device.retention, try "m1".asReference)
+        let missing = device.folder.appendingPathComponent("no such file")
+        #expect(
+            await CloakroomError.code {
+                _ = try await retention.keepAttachment(contentsOf: missing, at: 0, of: message)
+            } == .unreadableFile)
+        #expect(try await retention.message(message)?.attachments == [attachment])
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await retention.keepAttachment(Data([1]), at: 0, of: message)
+        }
+        #expect(await CloakroomError.code { try await cancelled.value } == .cancelled)
+        #expect(try await retention.message(message)?.attachments == [attachment])
+        #expect(device.attachmentFiles == [])
+        try await device.relaunch()
+        #expect(try await device.retention.message(message)?.attachments == [attachment])
+        // And those that can be kept are.
+        let file = try #require(try await device.retention.keepAttachment(Data([2]), at: 0, of: message))
+        #expect(try await device.retention.attachment(file) == Data([2]))
+        #expect(device.attachmentFiles == [file.rawValue])
+    }
+
+    @Test func `an attachment whose file is gone has none after another launch, and the others have theirs`()
+        async throws
+    {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for id in ["m1", "m2"] { try await device.admit(id, attachments: [.init(assetKey: "chat/\(id)")]) }
+        let gone = try #require(try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asReference))
+        let left = try #require(try await device.retention.keepAttachment(Data([2]), at: 0, of: "m2".asReference))
+        try FileManager.default.removeItem(
+            at: device.folder.appendingPathComponent("attachments").appendingPathComponent(gone.rawValue))
+        try await device.relaunch()
+        #expect(
+            try await device.retention.message("m1".asReference)?.attachments
+                == [MessageAttachment(assetKey: "chat/m1")])
+        #expect(try await device.retention.message("m2".asReference)?.attachments.first?.file == left)
+        #expect(try await device.retention.attachment(left) == Data([2]))
+        #expect(try device.count("attachment WHERE file IS NOT NULL OR file_key IS NOT NULL") == 1)
+    }
+
     @Test func `keys that can go do, while what another one has sealed cannot be sealed anew`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
