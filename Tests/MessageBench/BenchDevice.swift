@@ -50,7 +50,7 @@ struct BenchDevice {
             folder: self.folder, vault: vault, reading: clocks.reading, step: step)
         self.clocks = clocks
         guard let own = ParticipantID(rawValue: "own") else { throw BenchError("no participant") }
-        retention = await MessageRetention(
+        retention = try await MessageRetention(
             of: own, storage: storage, runtime: RuntimeDependencies(now: { clocks.instant }),
             read: { clocks.reading })
     }

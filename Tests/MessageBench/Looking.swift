@@ -90,7 +90,7 @@ struct Idle {
         guard let own = ParticipantID(rawValue: "own") else { throw BenchError("no participant") }
         let looks = Mutex(0)
         let count = { @Sendable in looks.withLock { $0 += 1 } }
-        let retention = await MessageRetention(
+        let retention = try await MessageRetention(
             of: own, storage: storage,
             runtime: RuntimeDependencies(
                 wallClock: {

@@ -34,7 +34,7 @@ struct CrashDevice {
             reading: reading, step: { _ in points.cross() })
         guard let user = ParticipantID(rawValue: "own") else { throw MessageCrash.UsageError() }
         let now = ContinuousClock.now
-        retention = await MessageRetention(
+        retention = try await MessageRetention(
             of: user, storage: storage, handlers: [LoggingHandler(file: folder.appendingPathComponent("handled.txt"))],
             chatKeyPrefix: "chat/", runtime: RuntimeDependencies(now: { now }),
             read: {

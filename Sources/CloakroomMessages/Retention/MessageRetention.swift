@@ -10,7 +10,7 @@ import Foundation
 ///
 /// ```swift
 /// let storage = try await SQLiteMessageStorage(folder: folder, vault: vault)
-/// let retention = await MessageRetention(of: user, storage: storage, handlers: [notifications])
+/// let retention = try await MessageRetention(of: user, storage: storage, handlers: [notifications])
 /// async let purging: Void = retention.run()
 /// ```
 public actor MessageRetention {
@@ -47,14 +47,16 @@ public actor MessageRetention {
     ///   - chatKeyPrefix: what the keys of images for chats begin with, the worker's `uploads.chatKeyPrefix`. Of images that
     ///     peers name, only those end with their messages: another one may be a group's picture. `nil`: images of this user's
     ///     own messages alone.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch`` when the storage is another participant's;
+    ///   ``CloakroomError/Code/storeFailed`` when that cannot be read.
     public init(
         of participant: ParticipantID, storage: SQLiteMessageStorage, limits: RetentionLimits = RetentionLimits(),
         client: CloakroomClient? = nil, handlers: [any ExpiredMessageHandler] = [],
         recoveries: (any RecoveryJournal)? = nil, cache: (any PurgeableAssetCache)? = nil,
         releaser: (any ImageReleaser)? = nil, chatKeyPrefix: String? = nil
-    ) async {
+    ) async throws {
         let clock = client?.serverClock
-        await self.init(
+        try await self.init(
             of: participant, storage: storage, limits: limits, handlers: handlers, recoveries: recoveries, cache: cache,
             releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: RuntimeDependencies(),
             timeCorrections: clock?.corrections, read: { .current(server: await clock?.current) })
@@ -69,7 +71,7 @@ public actor MessageRetention {
         cache: (any PurgeableAssetCache)? = nil, releaser: (any ImageReleaser)? = nil, chatKeyPrefix: String? = nil,
         runtime: RuntimeDependencies = RuntimeDependencies(), timeCorrections: ChangeFeed? = nil,
         read: @escaping @Sendable () async -> RetentionClock.Reading
-    ) async {
+    ) async throws {
         self.participant = participant
         self.limits = limits
         self.storage = storage
@@ -80,7 +82,7 @@ public actor MessageRetention {
         self.runtime = runtime
         self.timeCorrections = timeCorrections
         self.read = read
-        await storage.begin(for: participant, limits: limits, chatKeyPrefix: chatKeyPrefix)
+        try await storage.begin(for: participant, limits: limits, chatKeyPrefix: chatKeyPrefix)
         // What fails is repeated at the next launch, or by the app; until then nothing new is kept.
         if await storage.isErasing { try? await finishErasing() }
     }

@@ -40,6 +40,8 @@ extension SQLiteMessageStorage {
             throw CloakroomError(.storeFailed, "the messages are being erased, which has failed: repeat it")
         }
         if let known = try conversation(name) { return known }
+        // Not known yet where everything was erased since the opening, or the disk was full at that.
+        if let reader { try database.setOwner(reader) }
         try database.perform { database throws(SQLiteError) in
             try database.run("INSERT INTO conversation (name) VALUES (?)", [.text(name.rawValue)])
         }

@@ -1,9 +1,10 @@
+import CloakroomCrypto
 import CloakroomSQLite
 import Foundation
 
 /// What a new database takes over from the damaged one whose place it takes, as far as that can be read: what
-/// participants want, the time, what is not to come back, images that wait to be released, and the names of messages, to
-/// be purged. Their bodies stay where they are.
+/// participants want, the time, whose it is, what is not to come back, images that wait to be released, and the names of
+/// messages, to be purged. Their bodies stay where they are.
 extension MessageDatabase {
     /// - Parameter file: of the damaged one.
     /// - Returns: whether all policies could be read.
@@ -20,6 +21,10 @@ extension MessageDatabase {
         _ = try damaged.forEach("SELECT state FROM clock WHERE id = 1") { row throws(SQLiteError) in
             try database.run(
                 "INSERT INTO clock (id, state) VALUES (1, ?) ON CONFLICT DO NOTHING", [.text(row.text(0))])
+        }
+        _ = try damaged.forEach("SELECT digest FROM owner") { row throws(SQLiteError) in
+            let digest = row.blob(0)
+            if digest.count == SHA256.byteCount { try Self.setOwner(digest, in: database) }
         }
         try takeMessages(from: damaged, numbers)
         try takeImages(from: damaged)

@@ -102,6 +102,7 @@ extension MessageDatabase {
         quotingMessages,
         ownEnds,
         clockSettings,
+        owner,
     ]
 
     /// What is not certain of a cut has a row of its own: a later certain one of the same duration must not hide it before

@@ -70,7 +70,8 @@ public actor SQLiteMessageStorage {
     /// Opens a storage, or makes one.
     ///
     /// - Parameters:
-    ///   - folder: made when it is not there, for its user alone. One user's: another user's messages need another one.
+    ///   - folder: made when it is not there, for its user alone. One user's: another user's messages need another one, and
+    ///     ``MessageRetention`` refuses any other user of it.
     ///   - vault: outside of the folder, and of backups.
     ///   - beginningAnewIfLost: what to do where no key opens the messages that are here: `true` begins with new keys, and has
     ///     the next purge remove these messages; ``losses`` has ``Loss/vault`` then. `false` changes nothing, and throws.
@@ -148,7 +149,24 @@ public actor SQLiteMessageStorage {
     var isOpen: Bool { lock != nil }
 
     /// Whose storage it is, and within which limits; before anything else.
-    func begin(for reader: ParticipantID, limits: RetentionLimits, chatKeyPrefix: String?) {
+    ///
+    /// - Throws: ``CloakroomError/Code/storeOwnerMismatch`` for another user than the first one,
+    ///   ``CloakroomError/Code/storeFailed``.
+    func begin(
+        for reader: ParticipantID, limits: RetentionLimits, chatKeyPrefix: String?
+    ) throws(CloakroomError) {
+        // What is being erased can be opened by no key, and what comes after it may be another user's.
+        if !isErasing {
+            switch try database.isOwned(by: reader) {
+            case true?: break
+            // A full disk is no reason not to read what is stored.
+            case nil: _ = try? database.setOwner(reader)
+            case false?:
+                throw CloakroomError(
+                    .storeOwnerMismatch,
+                    "the messages are another user's: each user has a folder and a vault of their own")
+            }
+        }
         self.reader = reader
         self.limits = limits
         self.chatKeyPrefix = chatKeyPrefix

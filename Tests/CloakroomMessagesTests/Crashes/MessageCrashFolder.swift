@@ -58,7 +58,7 @@ struct MessageCrashFolder {
         let storage = try await SQLiteMessageStorage(
             folder: messages, vault: FileKeyVault(folder: url.appendingPathComponent("vault", isDirectory: true)),
             reading: reading, step: { _ in })
-        return (storage, await MessageRetention(of: RetentionFixture.own, storage: storage, read: { reading }))
+        return (storage, try await MessageRetention(of: RetentionFixture.own, storage: storage, read: { reading }))
     }
 
     /// Sealed bodies, as they lie in the database.

@@ -108,7 +108,7 @@ final class RetentionFixture {
         let runtime = RuntimeDependencies(
             wallClock: { clocks.reading.wall.date }, now: { clocks.instant },
             sleep: { try await interruption.sleep($0) })
-        let retention = await MessageRetention(
+        let retention = try await MessageRetention(
             of: own, storage: storage, limits: limits, handlers: [handler], recoveries: recoveries, cache: cache,
             releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: runtime, timeCorrections: clocks.corrections,
             read: { clocks.reading })

@@ -41,7 +41,7 @@ import Testing
             folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
         await gate.letFirstPass(of: 1)
         let storage = try await opened
-        let retention = await MessageRetention(
+        let retention = try await MessageRetention(
             of: RetentionFixture.own, storage: storage,
             runtime: RuntimeDependencies(wallClock: { clocks.reading.wall.date }, now: { clocks.instant }),
             read: { clocks.reading })
@@ -69,7 +69,7 @@ import Testing
         func open() async throws -> (SQLiteMessageStorage, MessageRetention) {
             let storage = try await SQLiteMessageStorage(
                 folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
-            let retention = await MessageRetention(
+            let retention = try await MessageRetention(
                 of: RetentionFixture.own, storage: storage,
                 runtime: RuntimeDependencies(wallClock: { clocks.reading.wall.date }, now: { clocks.instant }),
                 read: { clocks.reading })
@@ -123,7 +123,7 @@ import Testing
         _ = try await device.retention.admit((0..<600).map { try device.incoming("m\($0)", .oneHour) })
         device.clocks.pass(.seconds(7200))
         let handler = HeldHandler()
-        let retention = await device.retention(telling: handler)
+        let retention = try await device.retention(telling: handler)
         let first = Task { try await retention.purge() }
         await handler.gate.arrival()
         let second = Task { try await retention.purge() }
@@ -142,7 +142,7 @@ import Testing
         try await device.admit("m1", .oneHour)
         device.clocks.pass(.seconds(7200))
         let handler = HeldHandler()
-        let retention = await device.retention(telling: handler)
+        let retention = try await device.retention(telling: handler)
         let first = Task { try await retention.purge() }
         await handler.gate.arrival()
         let isOver = Mutex(false)
@@ -166,7 +166,7 @@ import Testing
         _ = try await device.retention.admit((0..<600).map { try device.incoming("m\($0)", .oneHour) })
         device.clocks.pass(.seconds(7200))
         let handler = HeldHandler()
-        let retention = await device.retention(telling: handler)
+        let retention = try await device.retention(telling: handler)
         let first = Task { await CloakroomError.code { _ = try await retention.purge() } }
         await handler.gate.arrival()
         let second = Task { await CloakroomError.code { _ = try await retention.purge() } }
@@ -201,7 +201,7 @@ import Testing
         try await device.admit("m1", .oneHour)
         device.clocks.pass(.seconds(7200))
         let handler = FailingHandler()
-        let retention = await device.retention(telling: handler)
+        let retention = try await device.retention(telling: handler)
         let first = Task { try await retention.purge() }
         await handler.gate.arrival()
         let others = (0..<4).map { _ in Task { try await retention.purge() } }
@@ -232,7 +232,7 @@ import Testing
         let (clocks, vault) = (device.clocks, HeldErasure())
         let storage = try await SQLiteMessageStorage(
             folder: device.folder, vault: vault, reading: clocks.reading, step: { _ in })
-        let retention = await MessageRetention(
+        let retention = try await MessageRetention(
             of: RetentionFixture.own, storage: storage, read: { clocks.reading })
         let erasure = Task { await CloakroomError.code { try await retention.eraseEverything() } }
         await vault.gate.letFirstPass(of: 1)
@@ -248,9 +248,9 @@ import Testing
 
 extension RetentionFixture {
     /// Another one with the same storage.
-    fileprivate func retention(telling handler: any ExpiredMessageHandler) async -> MessageRetention {
+    fileprivate func retention(telling handler: any ExpiredMessageHandler) async throws -> MessageRetention {
         let clocks = clocks
-        return await MessageRetention(
+        return try await MessageRetention(
             of: Self.own, storage: storage, handlers: [handler], chatKeyPrefix: "chat/", read: { clocks.reading })
     }
 }

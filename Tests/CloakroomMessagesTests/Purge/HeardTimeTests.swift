@@ -35,7 +35,7 @@ import Testing
         init() async throws {
             client = CloakroomClient(endpoint: URL(string: "https://api.example.com")!, transport: worker) { "token" }
             let storage = try await SQLiteMessageStorage(folder: folder, vault: MemoryVault())
-            retention = await MessageRetention(
+            retention = try await MessageRetention(
                 of: RetentionFixture.own, storage: storage, client: client, handlers: [handler])
             try await retention.updateRetentionPolicy(
                 .oneHour, in: RetentionFixture.conversation, applyingTo: .newMessages)

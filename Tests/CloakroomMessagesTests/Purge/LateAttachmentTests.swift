@@ -28,7 +28,7 @@ import Testing
         let device = try await RetentionFixture()
         let handler = KeepingHandler()
         let clocks = device.clocks
-        let retention = await MessageRetention(
+        let retention = try await MessageRetention(
             of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
             read: { clocks.reading })
         handler.use(retention)
@@ -167,7 +167,7 @@ import Testing
     ) async throws {
         let device = try await RetentionFixture()
         let (handler, clocks) = (UploadingHandler(), device.clocks)
-        let retention = await MessageRetention(
+        let retention = try await MessageRetention(
             of: RetentionFixture.own, storage: device.storage, handlers: [handler], releaser: device.releaser,
             chatKeyPrefix: "chat/", read: { clocks.reading })
         handler.use(retention)

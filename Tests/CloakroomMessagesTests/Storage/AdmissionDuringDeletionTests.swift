@@ -18,7 +18,7 @@ import Testing
             device = try await RetentionFixture()
             let (clocks, gate) = (device.clocks, Gate())
             self.gate = gate
-            retention = await MessageRetention(
+            retention = try await MessageRetention(
                 of: RetentionFixture.own, storage: device.storage, handlers: [device.handler], chatKeyPrefix: "chat/",
                 read: {
                     await gate.pass()

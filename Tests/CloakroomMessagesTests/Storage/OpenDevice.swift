@@ -18,7 +18,7 @@ struct OpenDevice {
     ) async throws {
         (self.folder, self.vault, self.clocks) = (folder, vault, clocks)
         storage = try await SQLiteMessageStorage(folder: folder, vault: vault, reading: clocks.reading, step: step)
-        retention = await MessageRetention(
+        retention = try await MessageRetention(
             of: RetentionFixture.own, storage: storage, runtime: RuntimeDependencies(now: { clocks.instant }),
             read: { clocks.reading })
     }

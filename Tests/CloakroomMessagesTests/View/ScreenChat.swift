@@ -61,7 +61,7 @@ final class ScreenPhone {
             folder: folder.appendingPathComponent("messages", isDirectory: true),
             vault: FileKeyVault(folder: folder.appendingPathComponent("vault", isDirectory: true)),
             reading: clock.reading, step: { _ in })
-        retention = await MessageRetention(of: participant, storage: storage, read: { clock.reading })
+        retention = try await MessageRetention(of: participant, storage: storage, read: { clock.reading })
         let peers = Peers()
         (self.conversation, self.peers) = (conversation, peers)
         model = RetentionSettingsModel(retention: retention, conversation: conversation) { message in

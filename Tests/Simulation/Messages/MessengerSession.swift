@@ -28,7 +28,7 @@ struct MessengerSession {
             transport: DeviceTransport(process: launch.process), runtime: launch.runtime)
         guard let storage = try await Self.open(messenger, launch, client) else { return nil }
         (self.messenger, self.launch, self.client, self.storage) = (messenger, launch, client, storage)
-        retention = await MessageRetention(
+        retention = try await MessageRetention(
             of: messenger.own, storage: storage, handlers: [Notifications(launch: launch)],
             releaser: WatchedReleaser(client: client, launch: launch), chatKeyPrefix: Self.chatKeyPrefix,
             runtime: launch.runtime, timeCorrections: launch.hearsServer ? client.serverClock.corrections : nil,

@@ -38,7 +38,7 @@ final class ChatClock: Sendable {
         let runtime = RuntimeDependencies(
             wallClock: { Date().addingTimeInterval(Double(self.seconds)) },
             now: { ContinuousClock.now + .seconds(self.seconds) })
-        return await MessageRetention(
+        return try await MessageRetention(
             of: participant, storage: storage, releaser: client, runtime: runtime,
             timeCorrections: client?.serverClock.corrections, read: { await self.reading })
     }
