@@ -38,7 +38,7 @@ public struct StoreOwner: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(user) }
 
     /// Both names, and where the first one ends.
-    var bytes: [UInt8] { Array("\(user.utf8.count):\(user)\(endpoint)".utf8) }
+    package var bytes: [UInt8] { Array("\(user.utf8.count):\(user)\(endpoint)".utf8) }
 }
 
 /// What becomes of records that an earlier version of the kit wrote, which names no owner in them.

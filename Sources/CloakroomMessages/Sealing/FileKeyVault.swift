@@ -3,7 +3,7 @@ public import Foundation
 
 /// Keeps the master key in a file that only this user of the system can read, for systems without a Keychain.
 ///
-/// Give it a folder outside of the messages', which is in no backup: who has both can open what was stored.
+/// Give it a folder outside of the messages', which is in no backup: who has both can open what was stored. Each user has one.
 /// When the key is replaced, zeros are written over the former one. Flash memory, snapshots and journals of the
 /// file system may keep it all the same: where that matters, use a disk that is encrypted, or a vault in hardware.
 public actor FileKeyVault: KeyVault {

@@ -1,7 +1,7 @@
 import CloakroomKit
 public import Foundation
 
-/// Where the master key lies: one small value that is replaced as a whole.
+/// Where the master key lies: one small value that is replaced as a whole. Each user has a vault of their own.
 ///
 /// A former value must be out of reach once ``store(_:)`` has returned: what is erased rests on that.
 public protocol KeyVault: Sendable {

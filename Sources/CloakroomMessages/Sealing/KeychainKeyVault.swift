@@ -1,5 +1,5 @@
 #if canImport(Security)
-    import CloakroomKit
+    public import CloakroomKit
     public import Foundation
 
     /// Keeps the master key in the Keychain of this device: readable from the first unlock after a start on, so that
@@ -10,7 +10,19 @@
         private let record: KeychainRecord
 
         /// - Parameters:
-        ///   - name: of the storage; each one has a record of its own.
+        ///   - owner: whose messages they are; each user of each endpoint has a record of their own.
+        ///   - service: as in ``init(name:service:accessGroup:)``.
+        ///   - accessGroup: as there.
+        public init(owner: StoreOwner, service: String = "Cloakroom messages", accessGroup: String? = nil) {
+            self.init(
+                name: String(decoding: owner.bytes, as: UTF8.self), service: service, accessGroup: accessGroup)
+        }
+
+        /// For an app that has given a name before, and goes on with it, as the record of another name has no key; and
+        /// for one that has no ``StoreOwner``.
+        ///
+        /// - Parameters:
+        ///   - name: of the storage, and of its user; each one has a record of its own.
         ///   - service: what the records of this app are called.
         ///   - accessGroup: shared by apps and extensions that may read the record; `nil` for this app's own. All that open the
         ///     same folder give the same one: in another group there is no record, and opening throws

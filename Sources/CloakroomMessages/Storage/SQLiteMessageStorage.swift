@@ -72,7 +72,8 @@ public actor SQLiteMessageStorage {
     /// - Parameters:
     ///   - folder: made when it is not there, for its user alone. One user's: another user's messages need another one, and
     ///     ``MessageRetention`` refuses any other user of it.
-    ///   - vault: outside of the folder, and of backups.
+    ///   - vault: outside of the folder, and of backups; one for each folder. A folder without messages begins with a new key
+    ///     in it: what another folder has was sealed under the former one, and is lost.
     ///   - beginningAnewIfLost: what to do where no key opens the messages that are here: `true` begins with new keys, and has
     ///     the next purge remove these messages; ``losses`` has ``Loss/vault`` then. `false` changes nothing, and throws.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked`` until the first unlock after a start of the device,
