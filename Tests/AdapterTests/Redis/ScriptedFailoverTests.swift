@@ -204,7 +204,7 @@ struct ScriptedFailoverTests {
             #expect(await becomes { client.isReady })
             return try await client.scan(from: "0", matching: "*").next
         }
-        try await withClient(folder["s"]) { client in
+        try await withClient(folder["s"]) { (client) async throws in
             #expect(await becomes { client.isReady })
             #expect(try await client.scan(from: next, matching: "*").next == next)
             // Of which server a number alone is cannot be told.

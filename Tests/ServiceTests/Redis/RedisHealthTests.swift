@@ -135,7 +135,7 @@ struct RedisHealthTests {
     @Test @LoopActor func `one full primary of three makes each worker not ready, whatever its name`() async throws {
         for number in 0..<30 {
             let redis = try ClusterRedis(errors: ["c": .refused(code: "OOM")])
-            try await withHealth(of: redis, name: "w\(number)") { health in
+            try await withHealth(of: redis, name: "w\(number)") { (health) async throws in
                 #expect(try await becomes { health.roundTrip != nil })
                 #expect(health.fault == Self.full && health.role == .primary)
             }
@@ -147,7 +147,7 @@ struct RedisHealthTests {
         let log = Log(sink: try LineSink(path: folder["log"]), level: .info)
         let redis = try ClusterRedis(
             ["a", "b", "c", "d"], errors: ["b": .refused(code: "NOPERM"), "c": .refused(code: "OOM")])
-        try await withHealth(of: redis, log: log) { health in
+        try await withHealth(of: redis, log: log) { (health) async throws in
             #expect(try await becomes { health.fault?.hasPrefix("NOPERM: b:7000: ") == true })
             redis.errors["d"] = .refused(code: "OOM")
             // Refusals are looked at twice a second.
@@ -171,7 +171,7 @@ struct RedisHealthTests {
 
     @Test @LoopActor func `a refusal goes with its primary, and comes with a new one`() async throws {
         let redis = try ClusterRedis(errors: ["c": .refused(code: "OOM"), "d": .refused(code: "WRONGPASS")])
-        try await withHealth(of: redis) { health in
+        try await withHealth(of: redis) { (health) async throws in
             #expect(try await becomes { health.fault == Self.full })
             redis.map = try ClusterRedis.map(["a", "b", "d"])
             #expect(try await becomes { health.fault?.hasPrefix("WRONGPASS: d:7000: ") == true })
@@ -183,7 +183,7 @@ struct RedisHealthTests {
     @Test @LoopActor func `a lost primary is told, hides no other's refusal, and leaves the worker ready`() async throws
     {
         let redis = try ClusterRedis(errors: ["a": .unavailable, "c": .refused(code: "OOM")])
-        try await withHealth(of: redis) { health in
+        try await withHealth(of: redis) { (health) async throws in
             #expect(try await becomes { health.fault == Self.full })
             #expect(redis.found == [.unavailable, .refused(code: "OOM")])
             // What has refused, and does not respond, may refuse still.
