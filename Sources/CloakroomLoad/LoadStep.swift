@@ -60,7 +60,7 @@ package struct LoadStep: Sendable {
         if let connections, makesLatency(waits) {
             let wait = waits.percentile(99).durationText
             return "all \(connections) connections were busy: 1 % of the requests waited more than \(wait) for one;"
-                + " raise --connections"
+                + " raise --connections, unless the server is at its limit"
         }
         let unsent = all.failures[.notSent] ?? 0
         guard unsent > 0 else { return nil }

@@ -99,7 +99,7 @@ struct OpenLoopTests {
         #expect(!step.isLate)
         let doubt = try #require(step.doubt)
         #expect(doubt.hasPrefix("all 2 connections were busy: 1 % of the requests waited more than 4."))
-        #expect(doubt.hasSuffix(" s for one; raise --connections"))
+        #expect(doubt.hasSuffix(" s for one; raise --connections, unless the server is at its limit"))
     }
 
     @Test(arguments: [(99, false), (100.5, false), (102, true)] as [(Double, Bool)])

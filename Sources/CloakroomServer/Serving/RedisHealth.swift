@@ -4,14 +4,16 @@ package import CloakroomRedis
 /// Whether Redis does what requests need of it: a server may respond and yet refuse every count.
 ///
 /// It runs the workers' own scripts from time to time, and as soon as a request was refused; one refused key alone does
-/// not make it unhealthy. One primary of a cluster that refuses does, one that is lost does not.
+/// not make it unhealthy. Nor does one primary of a cluster that refuses or is lost: the others' keys are served.
 @LoopActor
 package final class RedisHealth {
     private let redis: any RedisClient
     private let selfTest: RedisSelfTest
     private let log: Log
     /// Of each server one at most.
-    private var refusals: [RedisSelfTest.Refusal] = []
+    private(set) var refusals: [RedisSelfTest.Refusal] = []
+    /// Whether a server took all commands of the last self-test.
+    private var hasPassed = false
     private var isChecking = false
     /// Of one step of the last self-test, on average; `nil` before the first, and when no server responded.
     private(set) var roundTrip: Duration?
@@ -37,7 +39,7 @@ package final class RedisHealth {
     package var fault: String? {
         if let refusal = redis.refusal { return refusal.sentence() }
         guard redis.isReady else { return "no connection" }
-        return refusals.first.map { $0.error.sentence(of: $0.server) }
+        return hasPassed ? nil : refusals.first.map { $0.error.sentence(of: $0.server) }
     }
 
     /// What the server was at the last self-test, by what it did: a replica takes no writes.
@@ -45,7 +47,7 @@ package final class RedisHealth {
 
     var role: Role {
         guard redis.isReady, roundTrip != nil else { return .unknown }
-        switch refusals.first?.error.code {
+        switch hasPassed ? nil : refusals.first?.error.code {
         case "READONLY", "MASTERDOWN": return .replica
         default: return .primary
         }
@@ -96,12 +98,13 @@ package final class RedisHealth {
                     roundTrips.append(time / selfTest.count)
                 }
             } catch {
-                // Whether it refuses still is not known.
-                found += refusals.filter { $0.server == server }
+                // Whether it refuses still is not known, unless it is one of several and has no connection.
+                if server == nil || error != .unavailable { found += refusals.filter { $0.server == server } }
                 tell(error)
             }
         }
-        if !roundTrips.isEmpty {
+        hasPassed = !roundTrips.isEmpty
+        if hasPassed {
             roundTrip = roundTrips.reduce(Duration.zero, +) / roundTrips.count
         } else {
             // A refusal ends the test early.
