@@ -8,6 +8,7 @@ package final class RateLimiter {
     /// Of the Redis client, taken once: a request, which needs nothing else of it, goes through no existential.
     private let sendToRedis: @LoopActor (RedisRequest, @escaping @LoopActor (RedisResponse) -> Void) -> Void
     private let keyPrefix: String
+    private let limitPrefix: String
     private var local = LocalRateLimiter(capacity: 100_000)
     /// As many as tokens are remembered.
     private var cachedRequests = GenerationalCache<RateLimitRequest.Client, RateLimitRequest>(capacity: 10_000)
@@ -18,6 +19,7 @@ package final class RateLimiter {
     package init(redis: some RedisClient, keyPrefix: String) {
         sendToRedis = { request, completion in redis.send(request, completion) }
         self.keyPrefix = keyPrefix
+        limitPrefix = keyPrefix + "limit:"
     }
 
     /// Only what is sent to Redis, never what is counted.
@@ -162,52 +164,56 @@ package final class RateLimiter {
         _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, of parts: RateLimitLevels = .all,
         refunding refund: RateLimitRefund? = nil
     ) -> [RedisScript.Call] {
+        let user = Party(tag: subject.owner, device: nil, isUser: true)
         guard let device = subject.provenDevice else {
-            var call = Windows(cost, terms, keyPrefix, refund)
-            call.add("{\(subject.owner)}:\(subject.device)", terms.requests.quota, terms.quantity?.quota)
-            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
-            return [Self.script.call(keys: call.keys, arguments: call.arguments)]
+            let device = Party(tag: subject.owner, device: subject.device, isUser: false)
+            return [call([device, user], cost, terms, refund)]
         }
         var calls: [RedisScript.Call] = []
         if parts.contains(.device) {
-            var call = Windows(cost, terms, keyPrefix, refund)
-            call.add("{\(device)}", terms.requests.quota, terms.quantity?.quota)
-            calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
+            calls.append(call([Party(tag: device, device: nil, isUser: false)], cost, terms, refund))
         }
-        if parts.contains(.user) {
-            var call = Windows(cost, terms, keyPrefix, refund)
-            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
-            calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
-        }
+        if parts.contains(.user) { calls.append(call([user], cost, terms, refund)) }
         return calls
     }
 
-    /// The keys and arguments of a call.
-    private struct Windows {
-        var keys: [String] = []
-        var arguments: [String] = []
-        private let cost: RateLimitCost
-        private let terms: RateLimitPolicy
-        private let prefix: String
-        private let refund: RateLimitRefund?
+    /// Whose requests are counted together.
+    private struct Party {
+        /// On a cluster all windows of a call lie in one slot.
+        let tag: String
+        /// Where the tag is the user's.
+        let device: String?
+        let isUser: Bool
+    }
 
-        init(_ cost: RateLimitCost, _ terms: RateLimitPolicy, _ keyPrefix: String, _ refund: RateLimitRefund?) {
-            self.cost = cost
-            self.terms = terms
-            prefix = "\(keyPrefix)limit:"
-            self.refund = refund
+    private func call(
+        _ parties: [Party], _ cost: RateLimitCost, _ terms: RateLimitPolicy, _ refund: RateLimitRefund?
+    ) -> RedisScript.Call {
+        let sign = refund == nil ? 1 : -1
+        var counted: [(name: RateLimitName, limit: Settings.Limit, cost: Int)] = []
+        if refund != .quantity { counted.append((cost.name, terms.requests, sign)) }
+        if let name = cost.name.quantity, let quantity = terms.quantity {
+            counted.append((name, quantity, sign * cost.quantity))
         }
-
-        /// - Parameter party: whose windows, with a hash tag.
-        mutating func add(_ party: String, _ quota: Int, _ quantityQuota: Int?) {
-            let sign = refund == nil ? 1 : -1
-            if refund != .quantity {
-                keys.append("\(prefix)\(cost.name.rawValue):\(party)")
-                arguments += [String(sign), String(cost.bound(quota)), String(terms.requests.window.milliseconds)]
+        let windows = parties.count * counted.count
+        return Self.script.call(keys: windows, arguments: 3 * windows, bytes: 150 * windows) { words in
+            for party in parties {
+                for each in counted {
+                    if let device = party.device {
+                        words.append(limitPrefix, each.name.rawValue, ":{", party.tag, "}:", device)
+                    } else {
+                        words.append(limitPrefix, each.name.rawValue, ":{", party.tag, "}")
+                    }
+                }
             }
-            guard let name = cost.name.quantity, let quantity = terms.quantity, let quantityQuota else { return }
-            keys.append("\(prefix)\(name.rawValue):\(party)")
-            arguments += [String(sign * cost.quantity), String(quantityQuota), String(quantity.window.milliseconds)]
+            for party in parties {
+                for each in counted {
+                    let quota = party.isUser ? each.limit.userQuota : each.limit.quota
+                    words.append(each.cost)
+                    words.append(each.name == cost.name ? cost.bound(quota) : quota)
+                    words.append(each.limit.window.milliseconds)
+                }
+            }
         }
     }
 
