@@ -13,6 +13,8 @@ package struct SessionPolicy: Sendable {
     package let language: IAMPolicy
     /// Where users have their folders: empty, or ending in `/`, such as `photos/`; each once.
     package let folders: [String]
+    /// Without the `/`, one for each.
+    private let folderNames: [String]
 
     /// What each request fills in anew, each once.
     package let requestPlaceholders: [RequestPlaceholder]
@@ -33,6 +35,7 @@ package struct SessionPolicy: Sendable {
     init(_ checked: SessionPolicyCheck.CheckedPolicy) {
         language = checked.language
         folders = checked.folders
+        folderNames = folders.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         requestPlaceholders = checked.requestPlaceholders
         var parts: [String] = []
         let encoded = checked.json.text
@@ -48,10 +51,10 @@ package struct SessionPolicy: Sendable {
     /// The folders of one user by the names of those that hold them: `photos` and `photos/u_1/`. The bucket itself has
     /// an empty name.
     package func prefixes(for user: UserID) -> [String: String] {
-        Dictionary(
-            uniqueKeysWithValues: folders.map { folder in
-                (folder.hasSuffix("/") ? String(folder.dropLast()) : folder, "\(folder)\(user.text)/")
-            })
+        var prefixes: [String: String] = [:]
+        prefixes.reserveCapacity(folders.count)
+        for (name, folder) in zip(folderNames, folders) { prefixes[name] = "\(folder)\(user.text)/" }
+        return prefixes
     }
 
     /// Whether no two requests have the same policy.
