@@ -41,11 +41,17 @@ struct SlotMap: Sendable, Equatable {
             let number = numbers[address] ?? -1
             for slot in slots { owners[slot] = number }
         }
+        var borders: [Int] = []
+        var (before, isWhole) = (Int16.min, true)
+        for (slot, owner) in owners.enumerated() where owner != before {
+            borders.append((slot << 16) + Int(owner) + 1)
+            isWhole = isWhole && owner >= 0
+            before = owner
+        }
         self.primaries = primaries
         self.owners = owners
-        borders = owners.indices.filter { $0 == 0 || owners[$0] != owners[$0 - 1] }
-            .map { ($0 << 16) + Int(owners[$0]) + 1 }
-        isWhole = !owners.contains(-1)
+        self.borders = borders
+        self.isWhole = isWhole
         let state = Self.fields(info)
         epoch = state["cluster_current_epoch"].flatMap { Int($0) } ?? 0
         isServing = state["cluster_state"] == "ok"
