@@ -104,6 +104,10 @@ struct CompanionTests {
     @Test @LoopActor func `an upload is begun, signed, listed and completed`() async throws {
         let service = try service()
         let token = try service.token()
+        let plain = await service.ask(
+            "POST", Self.uploads, token: token, fields: ["Content-Type": "text/plain"],
+            body: #"{"filename":"a.mp4","type":"video/mp4"}"#)
+        #expect(status(plain) == "415")
         let upload = try await begun(service)
         let begin = try #require(service.transport.requests.first)
         #expect(begin.fields["x-amz-meta-name"] == "=?UTF-8?B?Z3LDvG4ubXA0?=")
