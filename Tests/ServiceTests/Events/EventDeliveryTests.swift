@@ -1,3 +1,4 @@
+import CloakroomAWS
 import CloakroomHTTP
 import CloakroomJOSE
 import CloakroomLoop
@@ -9,6 +10,10 @@ import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct EventDeliveryTests {
+    private static let time = Date(timeIntervalSince1970: 1_800_000_000)
+    /// By its clock the entry is new, whenever the tests run.
+    private let runtime = RuntimeDependencies(wallClock: { Self.time })
+
     private func settings(maximumAttempts: Int) throws -> Settings.Events {
         let key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8)))
         return Settings.Events(
@@ -31,7 +36,7 @@ struct EventDeliveryTests {
         let transport = ScriptedTransport { _ in .text(200, "") }
         let delivery = EventDelivery(
             EventStream(redis: redis, settings: settings, keyPrefix: "c:"), to: try #require(settings.webhook),
-            by: transport, consumer: "one", metrics: metrics, log: Log(sink: nil, level: .error))
+            by: transport, consumer: "one", metrics: metrics, log: Log(sink: nil, level: .error), runtime: runtime)
         _ = await delivery.deliver()
         #expect(transport.requests.map(\.body) == [Array(text.utf8)])
         #expect(metrics.row[metrics.layout.lostEvents[.dead]] == 0)
@@ -42,14 +47,14 @@ struct EventDeliveryTests {
         maximumAttempts: Int, isDead: Bool
     ) async throws {
         var ids = EventIDs()
-        let event = Event(id: ids.next(), .userDisabled(reason: "r"), user: "u_1", time: Date())
+        let event = Event(id: ids.next(), .userDisabled(reason: "r"), user: "u_1", time: Self.time)
         // Then, that it was moved, and five dead ones are gone for it.
         let redis = FakeRedis([taken(event.text), ":6\r\n"])
         let (settings, metrics) = (try settings(maximumAttempts: maximumAttempts), try Metrics())
         let transport = ScriptedTransport { _ in .text(500, "") }
         let delivery = EventDelivery(
             EventStream(redis: redis, settings: settings, keyPrefix: "c:"), to: try #require(settings.webhook),
-            by: transport, consumer: "one", metrics: metrics, log: Log(sink: nil, level: .error))
+            by: transport, consumer: "one", metrics: metrics, log: Log(sink: nil, level: .error), runtime: runtime)
         _ = await delivery.deliver()
         #expect(transport.requests.map(\.body) == [Array(event.text.utf8)])
         #expect(redis.requests.count == (isDead ? 2 : 1))
