@@ -244,6 +244,34 @@ import Testing
         let database = device.folder.appendingPathComponent("messages.sqlite").path
         #expect(FileManager.default.fileExists(atPath: database))
     }
+
+    @Test func `an erasure begins no database in a folder that was given back meanwhile`() async throws {
+        let device = try await RetentionFixture()
+        await device.storage.close()
+        try FileManager.default.removeItem(at: device.folder)
+        let (folder, clocks, gate) = (device.folder, device.clocks, CallGate())
+        let vault = HeldVault(gate: gate)
+        async let opened = SQLiteMessageStorage(
+            folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
+        await gate.letFirstPass(of: 1)
+        let storage = try await opened
+        let retention = try await MessageRetention(
+            of: RetentionFixture.own, storage: storage, read: { clocks.reading })
+        let erasure = Task { await CloakroomError.code { try await retention.eraseEverything() } }
+        // The files are removed, and the vault is to take the new key.
+        await gate.arrival()
+        await storage.release()
+        await gate.open()
+        #expect(await erasure.value == .storeFailed)
+        let database = folder.appendingPathComponent("messages.sqlite").path
+        #expect(!FileManager.default.fileExists(atPath: database))
+        // The next launch completes it.
+        let next = try await SQLiteMessageStorage(
+            folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
+        _ = try await MessageRetention(of: RetentionFixture.own, storage: next, read: { clocks.reading })
+        #expect(await !next.isErasing)
+        await next.close()
+    }
 }
 
 extension RetentionFixture {
