@@ -114,6 +114,19 @@ struct KeySetTests {
         #expect(outcome(two, try token(Self.a.0, .es256)) == .ambiguousKey)
     }
 
+    @Test func `tries several keys for a token without a name only if they are the operator's unnamed`() throws {
+        let unnamed = try jwk(Self.a.1, .es256, kid: nil)
+        let named = try jwk(Self.a.1, .es256, kid: "a")
+        let token = try token(Self.a.0, .es256)
+        #expect(outcome(try set([unnamed, unnamed]), token) == .ambiguousKey)
+        func own(_ keys: [JSON]) throws -> KeySet {
+            try #require(KeySet(jwks: ["keys": .array(keys)], origin: .own))
+        }
+        #expect(outcome(try own([unnamed, unnamed]), token) == nil)
+        #expect(outcome(try own([named, unnamed]), token) == .ambiguousKey)
+        #expect(outcome(try own([named, named]), token) == .ambiguousKey)
+    }
+
     @Test func `tries each of several keys of one name, up to four`() throws {
         let others = try [
             #""x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0""#,
