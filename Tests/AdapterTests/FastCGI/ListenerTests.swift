@@ -50,6 +50,26 @@ struct ListenerTests {
         await worker.listener.drain()
     }
 
+    /// Were each handled within the response to the one before, a long pipeline would run the stack out.
+    @Test @LoopActor func `handles pipelined requests that are answered at once one after the other`() async throws {
+        var depth = 0
+        var deepest = 0
+        let worker = try TestListener { _, respond in
+            depth += 1
+            deepest = max(deepest, depth)
+            respond(Response(status: 200))
+            depth -= 1
+        }
+        // The loop is busy here, so it finds all of them together.
+        let peer = try worker.connect()
+        try peer.write((0..<100).flatMap { FastCGIRequest(target: "/\($0)").bytes })
+        let count = try await onThread { try peer.answers(100).count }
+        #expect(count == 100)
+        // The first response may lead to the others.
+        #expect(deepest <= 2)
+        await worker.listener.drain()
+    }
+
     @Test @LoopActor func `answers a request that comes byte by byte`() async throws {
         let worker = try TestListener.echoing()
         try await onThread {
