@@ -352,6 +352,23 @@ struct UntrueClusterTests {
         }
     }
 
+    @Test @LoopActor func `a command that has to follow a call goes to where the call is redirected`() async throws {
+        // The first has replicas of its own, which do not have what the second writes.
+        let nodes = try Nodes(
+            { words, command in
+                [.reply(command[0] == "WAIT" ? ":2\r\n" : "-MOVED 1 127.0.0.1:\(words.ports[1])\r\n")]
+            },
+            { _, command in [.reply(command[0] == "WAIT" ? ":0\r\n" : ":1\r\n")] })
+        nodes.name([nodes.ports[0]])
+        let script = RedisScript(source: "return 1", digest: "3123456789012345678901234567890123456789")
+        let call = RedisRequest(
+            script.call(keys: ["a"], arguments: []), followedBy: RedisCommand(["WAIT", "2", "1000"], near: "a"))
+        try await withClient([nodes.ports[0]], timeout: .seconds(2)) { client in
+            #expect(await client.becomesReady(within: .seconds(5)))
+            #expect(await client.outcomes(call) == [.success(.integer(1)), .success(.integer(0))])
+        }
+    }
+
     @Test @LoopActor func `a primary that was replaced still replies to what was sent before`() async throws {
         let held = Latch()
         let nodes = try Nodes({ _, _ in [.wait(held), .reply(":1\r\n")] }, Self.one, Self.one)
