@@ -36,6 +36,7 @@ struct ScriptedFailoverTests {
                 case "PING": [.reply("+PONG\r\n")]
                 case "ROLE": [.reply(role())]
                 case "GET": [.reply(text("value"))]
+                case "QUIT": [.end]
                 // A walk that never ends.
                 case "SCAN": [.reply("*2\r\n" + text("7") + array("a"))]
                 case "INFO":
@@ -78,23 +79,42 @@ struct ScriptedFailoverTests {
         }
     }
 
-    /// - Parameter checkInterval: by default so long that a master is looked for only when there is a reason to.
+    /// - Parameters:
+    ///   - checkInterval: by default so long that a master is looked for only when there is a reason to.
+    ///   - replicasInterval: by default so long that the master is not looked at in between.
     @LoopActor private func withClient<Value>(
-        _ path: String, checkInterval: Duration = .seconds(3600),
+        _ path: String, checkInterval: Duration = .seconds(3600), replicasInterval: Duration = .seconds(3600),
         _ body: @LoopActor (RedisFailoverClient) async throws -> Value
     ) async throws -> Value {
         let address = RedisAddress.unix(path: path)
         var server = RedisConnection.Options(address: address)
         server.timeout = .seconds(5)
+        // A script ends a connection on which nothing comes for ten seconds, and then the master is looked for.
+        server.keepAliveInterval = .seconds(5)
         var options = RedisFailoverClient.Options(
             sentinels: RedisSentinels.Options(addresses: [address], master: "main"), server: server,
             trialKey: "trial")
+        options.sentinels.keepAliveInterval = .seconds(5)
         options.checkInterval = checkInterval
-        options.replicasInterval = .seconds(3600)
+        options.replicasInterval = replicasInterval
         options.retryInterval = .milliseconds(20)
         let client = RedisFailoverClient(options: options)
         defer { client.close() }
         return try await body(client)
+    }
+
+    /// Waits for a round of votes, and until the client pauses after it. It has to look at the master every 100 ms.
+    ///
+    /// - Parameter votes: how many there are with that round; two are of the beginning.
+    @LoopActor private static func pauses(after votes: Int, _ sentinel: Sentinel, _ master: Master) async -> Bool {
+        guard await becomes({ sentinel.votes >= votes }) else { return false }
+        // Two of the next three looks are 50 ms apart at least: by then the 20 ms between two rounds are over.
+        let roles = master.roles
+        return await becomes { master.roles >= roles + 3 }
+    }
+
+    @LoopActor private static func votes(above votes: Int, _ sentinel: Sentinel) async -> Bool {
+        await becomes { sentinel.votes > votes }
     }
 
     @Test @LoopActor func `what waits for a master goes to the one that is found, which is told`() async throws {
@@ -128,6 +148,42 @@ struct ScriptedFailoverTests {
         withExtendedLifetime(script) {}
     }
 
+    @Test @LoopActor func `the master is looked for at once each time that the connection to it is lost`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let (master, sentinel) = (try Master().server(), Sentinel())
+        let script = try sentinel.server(at: folder["s"], naming: master.port)
+        try await withClient(folder["s"]) { client in
+            // More often than there are rounds at the beginning.
+            for _ in 0..<6 {
+                #expect(await becomes { client.isReady })
+                #expect(await client.outcome("GET", "k") == .success(.text(Array("value".utf8))))
+                let before = sentinel.votes
+                #expect(await client.outcome("QUIT") == .failure(.interrupted))
+                guard await Self.votes(above: before, sentinel) else { return _ = Issue.record("not looked for") }
+            }
+        }
+        withExtendedLifetime((master, script)) {}
+    }
+
+    @Test @LoopActor func `a client that is closed ends at once, however long its pause would have been`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let (master, sentinel) = (Master(), Sentinel())
+        let server = try master.server()
+        let script = try sentinel.server(at: folder["s"], naming: server.port)
+        weak var closed: RedisFailoverClient?
+        try await withClient(folder["s"], replicasInterval: .milliseconds(100)) { client in
+            closed = client
+            #expect(await Self.pauses(after: 2, sentinel, master))
+            #expect(client.isReady)
+        }
+        #expect(await becomes { closed == nil })
+        withExtendedLifetime((server, script)) {}
+    }
+
     @Test @LoopActor func `a promotion is looked into at once, and the promoted server is tried`()
         async throws
     {
@@ -147,6 +203,25 @@ struct ScriptedFailoverTests {
             #expect(await becomes { client.masterPort == promoted.port && client.isReady })
         }
         withExtendedLifetime((master, promoted, sentinel)) {}
+    }
+
+    @Test @LoopActor func `a promoted server is tried as soon as the master names it as its replica`() async throws {
+        let folder = try TemporaryFolder()
+        let (former, sentinel, published) = (Master(), Sentinel(), Latch())
+        let (master, promoted) = (try former.server(), try Master().server())
+        let script = try sentinel.server(
+            at: folder["s"], naming: master.port, promotion: (published, promoted.port))
+        try await withClient(folder["s"], replicasInterval: .milliseconds(100)) { client in
+            #expect(await Self.pauses(after: 2, sentinel, former))
+            let votes = sentinel.votes
+            published.open()
+            // The promotion is not believed yet, and no other round comes by itself.
+            #expect(await Self.pauses(after: votes + 1, sentinel, former))
+            #expect(client.masterPort == master.port)
+            former.name([promoted.port])
+            #expect(await becomes { client.masterPort == promoted.port && client.isReady })
+        }
+        withExtendedLifetime((master, promoted, script)) {}
     }
 
     // MARK: Keys
