@@ -27,12 +27,32 @@ extension UserRecords {
     /// - Returns: how many there were.
     /// - Throws: as ``page(from:startingWith:)``; some may be left then.
     package func dropCredentials(of user: UserID?) async throws(UserRecordError) -> Int {
-        let start = "\(keyPrefix)cred:{" + (user.map { "\($0.text)}:" } ?? "")
+        try await dropCredentials(startingWith: user.map { "\($0.text)}:" } ?? "", of: nil)
+    }
+
+    /// The same for several users, in one pass through Redis' keys.
+    package func dropCredentials(of users: Set<UserID>) async throws(UserRecordError) -> Int {
+        try await dropCredentials(startingWith: "", of: users)
+    }
+
+    /// - Parameters:
+    ///   - start: what the keys have behind the brace.
+    ///   - users: `nil` for all of them.
+    private func dropCredentials(
+        startingWith start: String, of users: Set<UserID>?
+    ) async throws(UserRecordError) -> Int {
+        let before = "\(keyPrefix)cred:{"
         var cursor = "0"
         var count = 0
         repeat {
-            let (keys, next) = try await scan(from: cursor, matching: "\(Self.literal(start))*")
-            for key in keys where try await send(["DEL", key]) == .integer(1) { count += 1 }
+            let (keys, next) = try await scan(from: cursor, matching: "\(Self.literal(before + start))*")
+            for key in keys {
+                if let users {
+                    let id = key.dropFirst(before.count).prefix { $0 != "}" }
+                    guard let user = UserID(String(id)), users.contains(user) else { continue }
+                }
+                if try await send(["DEL", key]) == .integer(1) { count += 1 }
+            }
             cursor = next
         } while cursor != "0"
         return count

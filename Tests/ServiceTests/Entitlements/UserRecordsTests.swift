@@ -67,6 +67,18 @@ struct UserRecordsTests {
             ])
     }
 
+    @Test @LoopActor func `credentials of several users are dropped in one pass`() async throws {
+        let keys = ["c:cred:{u_1}:a", "c:cred:{u_10}:a", "c:cred:{u_2}:a", "c:cred:{u_2}:a:lock"]
+        let redis = FakeRedis(["*2\r\n" + .redisText("0") + .redisArray(keys), ":1\r\n", ":1\r\n", ":0\r\n"])
+        let users: Set<UserID> = [try #require(UserID("u_1")), try #require(UserID("u_2"))]
+        #expect(try await UserRecords(redis: redis, keyPrefix: "c:").dropCredentials(of: users) == 2)
+        #expect(
+            redis.requests == [
+                ["SCAN", "0", "MATCH", "c:cred:{*", "COUNT", "1000"], ["DEL", keys[0]], ["DEL", keys[2]],
+                ["DEL", keys[3]],
+            ])
+    }
+
     // MARK: Servers
 
     /// No keys, where to go on, and of which process that is.
