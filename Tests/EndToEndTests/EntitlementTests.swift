@@ -114,6 +114,52 @@ extension EndToEnd {
             }
         }
 
+        /// Of as many users as have a time of their own: the next revocation makes all share its time.
+        private static func fullPolicy() -> String? {
+            let start = Date().addingTimeInterval(-3600)
+            let statements = (0..<34).map { number in
+                let time = start.addingTimeInterval(Double(number)).formatted(.iso8601)
+                return #"{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":"#
+                    + #"{"aws:PrincipalTag/UserId":["u_again\#(number)"]},"#
+                    + #""DateLessThan":{"aws:TokenIssueTime":"\#(time)"}}}"#
+            }
+            return #"{"Version":"2012-10-17","Statement":[\#(statements.joined(separator: ","))]}"#
+                .addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+        }
+
+        @Test func `credentials of users let in again are dropped once their sessions are denied with those of others`()
+            throws
+        {
+            let policy = try #require(Self.fullPolicy())
+            let iam = try HTTPServer { request in
+                String(decoding: request.body, as: UTF8.self).contains("&PolicyDocument=")
+                    ? Self.answer(200, "<PutRolePolicyResponse/>")
+                    : Self.answer(
+                        200,
+                        "<GetRolePolicyResponse><GetRolePolicyResult><PolicyDocument>\(policy)</PolicyDocument>"
+                            + "</GetRolePolicyResult></GetRolePolicyResponse>")
+            }
+            let options = Stack.Options(s3: true) { settings in
+                settings["aws.iamEndpoint"] = iam.url
+                settings["vending.credentialCache.shared"] = ["enabled": true, "keys": [["env": "TEST_TOKEN_SECRET"]]]
+            }
+            try Stack.run("shared-time", options) { stack in
+                try stack.waitUntilReady()
+                for user in ["u_again0", "u_other"] {
+                    #expect(try stack.ask(.vend(Tokens.token(user: user))).status == 200)
+                }
+                let redis = try #require(stack.redis)
+                #expect(try redis.command("KEYS cloakroom:cred:*").count == 2)
+                let command = try Command(["user", "revoke", "u_last", "--apply", stack.settingsFile])
+                #expect(command.status == 0, "\(command.text)")
+                #expect(command.text.contains("sessions that 34 of them may have had since their own revocation"))
+                #expect(command.text.contains("1 credentials that workers kept in Redis for these users are dropped"))
+                #expect(command.text.contains("replace the workers (SIGHUP to the supervisor)"))
+                let kept = try redis.command("KEYS cloakroom:cred:*")
+                #expect(kept.count == 1 && kept.allSatisfy { $0.hasPrefix("cloakroom:cred:{u_other}:") }, "\(kept)")
+            }
+        }
+
         /// IAM's requests name a role without its account: with these credentials they would change the worker's own.
         @Test func `a role of another account is not written to, the others are`() throws {
             let iam = try HTTPServer { request in

@@ -145,14 +145,21 @@ package struct Revocation {
         return max(0, identity.time?.timeIntervalSince(now()) ?? 0)
     }
 
+    /// What a denial came to.
+    package struct Denial: Sendable {
+        /// With each user's own time, also where all share the latest in what was written.
+        package let policy: RevocationPolicy
+        /// The users whose sessions from after their own revocation are denied from now on, too.
+        package let moved: Set<UserID>
+    }
+
     /// Has IAM deny requests of the user's sessions from before that time; this takes up to minutes to hold everywhere.
     ///
     /// - Parameter deniesAll: whether the sessions of all users are denied where the policy has no room for one more.
-    /// - Returns: the policy as it is now.
     package func deny(
         _ user: UserID, before time: Date, role: String, iam: IAMClient, deniesAll: Bool = false,
         deadline: ContinuousClock.Instant
-    ) async throws(RevocationError) -> RevocationPolicy {
+    ) async throws(RevocationError) -> Denial {
         let token = randomBytes(16).hexadecimal
         guard try await locked(by: token) else { throw .busy }
         let result = await written(user, time, role, iam, deniesAll, deadline)
@@ -165,7 +172,7 @@ package struct Revocation {
     private func written(
         _ user: UserID, _ time: Date, _ role: String, _ iam: IAMClient, _ deniesAll: Bool,
         _ deadline: ContinuousClock.Instant
-    ) async -> Result<RevocationPolicy, RevocationError> {
+    ) async -> Result<Denial, RevocationError> {
         do {
             let text = try await iam.policy(RevocationPolicy.name, ofRole: role, deadline: deadline)
             var policy =
@@ -173,8 +180,8 @@ package struct Revocation {
                 ?? RevocationPolicy()
             policy.drop(at: now(), lifetime: Self.longestSession)
             policy.revoke(user, before: time)
-            try await put(&policy, role, iam, deniesAll, deadline)
-            return .success(policy)
+            let moved = try await put(&policy, role, iam, deniesAll, deadline)
+            return .success(Denial(policy: policy, moved: moved))
         } catch let error as RevocationError {
             return .failure(error)
         } catch let fault as AWSError {
@@ -188,23 +195,27 @@ package struct Revocation {
 
     /// How much room the role's other inline policies leave, IAM tells by refusing what has none: then comes the next shorter
     /// form.
+    ///
+    /// - Returns: the users whose time is a later one than their own in what was written.
     private func put(
         _ policy: inout RevocationPolicy, _ role: String, _ iam: IAMClient, _ deniesAll: Bool,
         _ deadline: ContinuousClock.Instant
-    ) async throws(RevocationError) {
+    ) async throws(RevocationError) -> Set<UserID> {
         var limit = RevocationPolicy.maximumLength
         while true {
             let document: String
+            let moved: Set<UserID>
             do throws(RevocationPolicy.PolicyError) {
                 document =
                     try deniesAll ? policy.textDenyingAllIfNeeded(within: limit) : policy.text(within: limit)
+                moved = try policy.users(movedBy: document)
             } catch {
                 guard limit < RevocationPolicy.maximumLength else { throw .policy(error) }
                 throw .noRoom(deniesAll: deniesAll)
             }
             do throws(AWSError) {
                 try await iam.put(document, as: RevocationPolicy.name, ofRole: role, deadline: deadline)
-                return
+                return moved
             } catch {
                 guard error.code == "LimitExceeded" else { throw .iam(error) }
                 limit = document.utf8.count - 1

@@ -99,7 +99,7 @@ package struct RevocationPolicy: Sendable, Equatable {
     }
 
     /// The policy in JSON. When it would be too long, all share the latest time: sessions that were issued since their
-    /// own revocation end early then, and are vended anew to those who are enabled.
+    /// own revocation end early then. Workers would hand them out all the same: see ``users(movedBy:)``.
     package func text(within limit: Int = RevocationPolicy.maximumLength) throws(PolicyError) -> String {
         let exact = encoded(Dictionary(grouping: times.keys) { times[$0] ?? .distantPast })
         if exact.utf8.count <= limit { return exact }
@@ -107,6 +107,12 @@ package struct RevocationPolicy: Sendable, Equatable {
         let shared = encoded([latest: Array(times.keys)])
         guard shared.utf8.count <= limit else { throw .tooMany(times.count) }
         return shared
+    }
+
+    /// The users of whom a text of this policy denies sessions from after their own revocation, too.
+    package func users(movedBy text: String) throws(PolicyError) -> Set<UserID> {
+        let written = try RevocationPolicy(parsing: text)
+        return Set(times.filter { user, time in (written.times[user] ?? time) > time }.keys)
     }
 
     private func encoded(_ groups: [Date: [UserID]]) -> String {

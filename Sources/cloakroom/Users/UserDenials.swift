@@ -29,19 +29,26 @@ struct UserDenials {
     func areMade(in roles: [SessionRole]) async -> Bool {
         var areAll = true
         var deniesOthers = false
+        var moved: Set<UserID> = []
         for role in roles {
-            guard let policy = await denial(in: role) else {
+            guard let denial = await denial(in: role) else {
                 areAll = false
                 continue
             }
-            if let everyone = policy.everyone, everyone >= time { deniesOthers = true }
+            if let everyone = denial.policy.everyone, everyone >= time { deniesOthers = true }
+            moved.formUnion(denial.moved)
         }
-        if deniesOthers { await dropOthers() }
+        if deniesOthers {
+            await dropOthers(nil)
+        } else if !moved.isEmpty {
+            Output.note(Self.sentence(ofMoved: moved.count))
+            await dropOthers(moved)
+        }
         return areAll
     }
 
-    /// - Returns: the role's policy; `nil` for a failure, already told.
-    private func denial(in role: SessionRole) async -> RevocationPolicy? {
+    /// - Returns: `nil` for a failure, already told.
+    private func denial(in role: SessionRole) async -> Revocation.Denial? {
         let iam: IAMClient
         do {
             try await upstreams.credentials(of: role).require()
@@ -54,17 +61,17 @@ struct UserDenials {
         }
         do throws(Revocation.RevocationError) {
             let lead = try await lead(of: role)
-            let policy = try await revocation.deny(
+            let denial = try await revocation.deny(
                 user, before: time.addingTimeInterval(lead), role: role.nameInIAM, iam: iam, deniesAll: deniesAll,
                 deadline: .now + .seconds(60))
-            Output.note(Self.sentence(policy, role))
+            Output.note(Self.sentence(denial.policy, role))
             guard lead <= Revocation.largestSkew else {
                 _ = Output.fail(
                     "AWS' clock is \(Int(lead)) seconds ahead of this host's: sessions are denied by AWS' clock, but tokens "
                         + "are refused by the other; set the clocks of this host and of Redis, and run this again")
                 return nil
             }
-            return policy
+            return denial
         } catch {
             _ = Output.fail(UserRevoke.sentence(error, of: user, role, line))
             return nil
@@ -92,11 +99,24 @@ struct UserDenials {
             + "names: \(policy.count))\(others); AWS may take minutes to heed it everywhere"
     }
 
+    static func sentence(ofMoved count: Int) -> String {
+        "the policy has no room for a time of each user: all share the latest, and sessions that \(count) of them may "
+            + "have had since their own revocation are denied as well"
+    }
+
     /// What workers keep for other users is denied as well, and would be handed out all the same.
-    private func dropOthers() async {
+    ///
+    /// - Parameter users: `nil` for all.
+    private func dropOthers(_ users: Set<UserID>?) async {
         do throws(UserRecordError) {
-            let count = try await records.dropCredentials(of: nil)
-            Output.note("\(count) credentials that workers kept in Redis for all users are dropped")
+            let count: Int
+            if let users {
+                count = try await records.dropCredentials(of: users)
+            } else {
+                count = try await records.dropCredentials(of: nil)
+            }
+            let owners = users == nil ? "all users" : "these users"
+            Output.note("\(count) credentials that workers kept in Redis for \(owners) are dropped")
         } catch {
             Output.note(
                 "credentials that workers keep in Redis for other users are denied, but not dropped: "

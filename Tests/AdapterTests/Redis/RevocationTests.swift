@@ -72,7 +72,7 @@ struct RevocationTests {
                 LoopActor.spawn {
                     try? await revocation.deny(
                         user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15)
-                    ).count
+                    ).policy.count
                 }
             }
             var counts: Set<Int?> = []
@@ -163,7 +163,8 @@ struct RevocationTests {
             #expect(stop.time == time && stop.undropped == .redis(.refused(code: "NOPERM")))
             #expect(try await records.record(of: user)?.isDisabled == true)
             let policy = try await revocation.deny(
-                user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
+                user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5)
+            ).policy
             #expect(policy.count == 1)
             // Others are refused writes all the same.
             await #expect(throws: UserRecordError.redis(.refused(code: "OOM"))) {
@@ -202,7 +203,7 @@ struct RevocationTests {
                     return LoopActor.spawn {
                         try? await revocation.deny(
                             user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15)
-                        ).count
+                        ).policy.count
                     }
                 }
                 var counts: [Int?] = []
@@ -212,6 +213,42 @@ struct RevocationTests {
         }
         let text = try #require(keeper.text?.removingPercentEncoding)
         #expect(text.contains(#""aws:PrincipalTag/UserId":["u_1","u_2"]"#))
+    }
+
+    /// Some thirty users have a time of their own before the policy is too long.
+    @Test @LoopActor func `tells of whom later sessions are denied once all share a time, and drops theirs`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let keeper = PolicyKeeper()
+        let iam = IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            isolation: LoopActor.shared)
+        let time = time
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
+            let revocation = Revocation(records: records, now: { time })
+            for key in ["c:cred:{u_0}:full", "c:cred:{u_0}:read", "c:cred:{u_00}:full", "c:user:{u_0}"] {
+                _ = await redis.outcome("SET", key, "x")
+            }
+            var revoked: [UserID] = []
+            var moved: Set<UserID> = []
+            while moved.isEmpty, revoked.count < 40 {
+                let user = try #require(UserID("u_\(revoked.count)"))
+                moved = try await revocation.deny(
+                    user, before: time.addingTimeInterval(Double(revoked.count)), role: "vending", iam: iam,
+                    deadline: .now + .seconds(5)
+                ).moved
+                revoked.append(user)
+            }
+            #expect(revoked.count > 30)
+            #expect(moved == Set(revoked.dropLast()))
+            #expect(try await records.dropCredentials(of: moved) == 2)
+            #expect(await redis.outcome("EXISTS", "c:cred:{u_0}:full", "c:cred:{u_0}:read") == .success(.integer(0)))
+            #expect(await redis.outcome("EXISTS", "c:cred:{u_00}:full", "c:user:{u_0}") == .success(.integer(2)))
+        }
     }
 
     /// How often `SET` was called, as Redis itself counts it.

@@ -42,10 +42,13 @@ struct RevocationPolicyTests {
     @Test func `lets all share the latest time before it grows too long`() throws {
         let few = try policy((0..<20).map { ("u_\($0)", Double($0)) })
         #expect(try RevocationPolicy(parsing: few.text()) == few)
+        #expect(try few.users(movedBy: few.text()).isEmpty)
         let many = try policy((0..<100).map { ("u_\($0)", Double($0)) })
         let text = try many.text()
         #expect(text.utf8.count <= RevocationPolicy.maximumLength)
         #expect(try RevocationPolicy(parsing: text) == policy((0..<100).map { ("u_\($0)", 99) }))
+        let moved = try (0..<99).map { try #require(UserID("u_\($0)")) }
+        #expect(try many.users(movedBy: text) == Set(moved))
         let tooMany = try policy((0..<500).map { ("u_\($0)-\(String(repeating: "x", count: 40))", 0) })
         #expect(throws: RevocationPolicy.PolicyError.tooMany(500)) { try tooMany.text() }
     }

@@ -187,7 +187,8 @@ struct RevocationTests {
             return
         }
         let written = try await revocation.deny(
-            user, before: later, role: "app", iam: iam, deniesAll: true, deadline: .now + .seconds(5))
+            user, before: later, role: "app", iam: iam, deniesAll: true, deadline: .now + .seconds(5)
+        ).policy
         #expect(written.everyone == later && written.count == 0)
         let body = String(decoding: try #require(transport.requests.last).body, as: UTF8.self)
         #expect(body.contains("PutRolePolicy") && !body.contains("u_23ccd2f5"))
@@ -229,7 +230,7 @@ struct RevocationTests {
         let transport = try fullRole(room: room)
         let user = try #require(UserID("u_new"))
         let later = time.addingTimeInterval(30)
-        let written = try await revocation(FakeRedis(["+OK\r\n", ":1\r\n"])).deny(
+        let denial = try await revocation(FakeRedis(["+OK\r\n", ":1\r\n"])).deny(
             user, before: later, role: "app", iam: Self.iam(transport), deniesAll: deniesAll,
             deadline: .now + .seconds(5))
         #expect(transport.requests.count == 1 + attempts)
@@ -238,7 +239,8 @@ struct RevocationTests {
         #expect(policy.count == (attempts == 3 ? 0 : 21))
         #expect(policy.everyone == (attempts == 3 ? later : nil))
         // Of one that shares a time, that of each is kept only here.
-        #expect((policy == written) == (attempts != 2))
+        #expect((policy == denial.policy) == (attempts != 2))
+        #expect(denial.moved.count == (attempts == 2 ? 20 : 0) && !denial.moved.contains(user))
     }
 
     @Test(arguments: [(250, false, 2), (50, true, 3)])
