@@ -18,6 +18,15 @@ struct StateFileTests {
     private let subject = UsageTotals.Subject(
         location: BucketLocation(bucket: "b", endpoint: "https://s3.example", region: "r"), prefixes: [""], user: nil)
 
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    /// The state of a scan that listed everything, and could not write the records.
+    private func leaveScan() throws {
+        let state = try UsageState(path: path, subject: subject, now: Self.start)
+        let line = #"{"prefix":0,"objects":1,"last":true,"key":"u_1/a","bytes":{"u_1":5}}"#
+        #expect(state.append(Array("\(line)\n".utf8)))
+    }
+
     private func link(_ path: String) throws {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder["victim"])
     }
@@ -47,6 +56,38 @@ struct StateFileTests {
         try link(folder["other.lock"])
         #expect(throws: StateFile.FileError.self) { _ = try StateFile(path: folder["other"]) }
         #expect(!FileManager.default.fileExists(atPath: folder["victim"]))
+    }
+
+    @Test(arguments: [0, 3_600, 86_400] as [TimeInterval])
+    func `a scan goes on until a day after its start`(later: TimeInterval) throws {
+        try leaveScan()
+        for _ in 0..<2 {
+            let state = try UsageState(path: path, subject: subject, now: Self.start + later)
+            #expect(state.totals.isComplete && state.totals.objects == 1 && state.restart == nil)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (2 * 86_400, "was started at 2027-01-15T08:00:00Z, more than a day ago"),
+            (-1, "was started at 2027-01-15T08:00:00Z, later than now"),
+        ] as [(TimeInterval, String)])
+    func `an old scan begins anew, and says so`(later: TimeInterval, reason: String) throws {
+        try leaveScan()
+        for expected in [reason, nil] {
+            let state = try UsageState(path: path, subject: subject, now: Self.start + later)
+            #expect(state.totals == UsageTotals(subject) && state.restart == expected)
+        }
+    }
+
+    @Test func `a scan of an earlier version, which tells no start, begins anew`() throws {
+        try leaveScan()
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let former = text.replacing(#","started":"2027-01-15T08:00:00Z""#, with: "")
+        #expect(former != text)
+        try former.write(toFile: path, atomically: true, encoding: .utf8)
+        let state = try UsageState(path: path, subject: subject, now: Self.start)
+        #expect(state.totals == UsageTotals(subject) && state.restart == "does not say when it was started")
     }
 
     @Test func `a lock is released although a process that is being started shares it`() throws {

@@ -93,7 +93,9 @@ package struct UsageTotals: Sendable, Equatable {
     // MARK: The file
 
     /// The first line.
-    package var head: [UInt8] {
+    ///
+    /// - Parameter started: when the scan was started, as the file is to tell it; `nil` as in those of earlier versions.
+    package func head(started: String?) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.plainName("bucket")
@@ -109,6 +111,10 @@ package struct UsageTotals: Sendable, Equatable {
         if let user = subject.user {
             writer.plainName("user")
             writer.string(user.text)
+        }
+        if let started {
+            writer.plainName("started")
+            writer.string(started)
         }
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
@@ -146,17 +152,23 @@ package struct UsageTotals: Sendable, Equatable {
 
     /// Goes on from what a file holds.
     ///
-    /// - Returns: the totals, and how many bytes of the file count.
-    package static func resumed(_ subject: Subject, from file: [UInt8]) throws(ResumeError) -> (UsageTotals, Int) {
+    /// - Returns: the totals, how many bytes of the file count, and when the scan was started, as the file tells it.
+    package static func resumed(
+        _ subject: Subject, from file: [UInt8]
+    ) throws(ResumeError) -> (UsageTotals, Int, String?) {
         var totals = UsageTotals(subject)
-        guard file.starts(with: totals.head) else { throw .otherScan }
-        var counted = totals.head.count
+        let first = Array(file.prefix { $0 != UInt8(ascii: "\n") })
+        let started = (try? JSON(parsing: first))?.object?["started"]?.string
+        // The same subject, whenever its scan was started.
+        let head = totals.head(started: started)
+        guard file.starts(with: head) else { throw .otherScan }
+        var counted = head.count
         while let end = file[counted...].firstIndex(of: UInt8(ascii: "\n")),
             totals.addLine(Array(file[counted..<end]))
         {
             counted = end + 1
         }
-        return (totals, counted)
+        return (totals, counted, started)
     }
 
     /// - Returns: whether it was one.

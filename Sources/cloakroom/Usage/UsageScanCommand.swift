@@ -33,6 +33,7 @@ enum UsageScanCommand: Command {
         state path: String?
     ) async throws -> ExitStatus {
         let state = try path.map { path throws(UsageState.StateError) in try UsageState(path: path, subject: subject) }
+        if let restart = state?.restart, let path { Output.note("\(path) \(restart); beginning anew") }
         let start = state?.totals ?? UsageTotals(subject)
         if start.objects > 0, let path {
             Output.note("going on with \(path), where \(start.objects) objects are counted already")
@@ -63,7 +64,8 @@ enum UsageScanCommand: Command {
                     + " `cloakroom user delete` removes such a key")
         } catch {
             progress.clear()
-            return Output.fail(sentence(error) + (path.map { "; the same command goes on from \($0)" } ?? ""))
+            let next = path.map { "; until a day after its start the same command goes on from \($0)" }
+            return Output.fail(sentence(error) + (next ?? ""))
         }
     }
 
@@ -95,7 +97,8 @@ enum UsageScanCommand: Command {
         what storage limits are held against, with or without a record. A thousand objects are one request to S3. Run it
         as often as limits have to be exact; what is stored meanwhile counts the next time.
 
-        A scan that is interrupted goes on where it stopped when the same command is given again.
+        A scan that is interrupted goes on where it stopped when the same command is given again. It begins anew when it
+        was started more than a day ago: what it counted may be deleted by now, and more may be stored.
 
         Options:
           --user ID                 of this user alone

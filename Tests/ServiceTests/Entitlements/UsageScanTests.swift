@@ -72,6 +72,8 @@ struct UsageScanTests {
         }
     }
 
+    private static let started = "2027-01-15T08:00:00Z"
+
     private static let objects = [
         ("photos/u_1/a", 1), ("photos/u_1/b", 2), ("photos/u_1/c", 4), ("photos/u_10/a", 8), ("photos/loose", 1000),
         ("photos/not ours/a", 1000), ("thumbnails/u_1/a", 16), ("thumbnails/u_2/a", 32), ("other/u_1/a", 1000),
@@ -114,14 +116,14 @@ struct UsageScanTests {
     @Test(arguments: 0...3)
     @LoopActor func `goes on where it was interrupted`(pages: Int) async throws {
         let store = Store(Self.objects)
-        store.lines = UsageTotals(subject()).head
+        store.lines = UsageTotals(subject()).head(started: Self.started)
         store.failsAfter = pages
         await #expect(throws: UsageScan.ScanError.s3(AWSError(.refused, status: 403, code: "AccessDenied"))) {
             try await store.scan(UsageTotals(subject()))
         }
         // What was being written when the process ended.
         let file = store.lines + Array(#"{"prefix":0,"obj"#.utf8)
-        let (totals, counted) = try UsageTotals.resumed(subject(), from: file)
+        let (totals, counted, _) = try UsageTotals.resumed(subject(), from: file)
         #expect(counted == store.lines.count)
         (store.failsAfter, store.asked) = (.max, [])
         let whole = try await store.scan(totals)
@@ -131,7 +133,7 @@ struct UsageScanTests {
     }
 
     @Test @LoopActor func `does not go on with the sums of another scan`() async throws {
-        let file = UsageTotals(subject()).head
+        let file = UsageTotals(subject()).head(started: Self.started)
         for other in [
             subject("u_1"), subject(nil, ["photos"]), subject(endpoint: "https://s3.staging.example"),
             subject(region: "eu-west-2"),
@@ -146,22 +148,31 @@ struct UsageScanTests {
         }
     }
 
+    @Test(arguments: [started, nil] as [String?])
+    @LoopActor func `a state tells when its scan was started, which is no part of what is scanned`(
+        started: String?
+    ) throws {
+        let file = UsageTotals(subject()).head(started: started)
+        let (totals, counted, told) = try UsageTotals.resumed(subject(), from: file)
+        #expect(totals == UsageTotals(subject()) && counted == file.count && told == started)
+    }
+
     @Test @LoopActor func `counts no line that it did not write`() async throws {
-        let head = UsageTotals(subject()).head
+        let head = UsageTotals(subject()).head(started: Self.started)
         for line in [
             #"{"prefix":1,"objects":1,"last":false,"key":"k","bytes":{}}"#,
             #"{"prefix":0,"objects":-1,"last":false,"key":"k","bytes":{}}"#,
             #"{"prefix":0,"objects":1,"last":false,"key":"k","bytes":{"u/1":1}}"#,
             #"{"prefix":0,"objects":1,"last":false,"key":"k","bytes":{"u_1":-1}}"#,
         ] {
-            let (totals, counted) = try UsageTotals.resumed(subject(), from: head + Array("\(line)\n".utf8))
+            let (totals, counted, _) = try UsageTotals.resumed(subject(), from: head + Array("\(line)\n".utf8))
             #expect(totals == UsageTotals(subject()) && counted == head.count)
         }
     }
 
     @Test @LoopActor func `an object without a readable size is named, and adds nothing`() async throws {
         let store = Store([("photos/u_1/a", 5), ("photos/u_1/b", -1), ("photos/loose", -1), ("photos/u_2/a", -1)])
-        store.lines = UsageTotals(subject()).head
+        store.lines = UsageTotals(subject()).head(started: Self.started)
         let totals = try await store.scan(UsageTotals(subject()))
         #expect(named(totals) == ["u_1": 5, "u_2": 0] && totals.objects == 4)
         #expect(totals.unsized.count == 2 && totals.unsized.example == "photos/u_1/b")
