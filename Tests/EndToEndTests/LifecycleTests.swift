@@ -258,6 +258,8 @@ extension EndToEnd {
                 for wrong in ["backups", "/backups/", "backups/, exports/"] {
                     #expect(try store.lifecycle(["plan-prefixes", "--keep", wrong, settings]).status == 2, "\(wrong)")
                 }
+                let within = try store.lifecycle(["plan-prefixes", "--offline", "--keep", "assets/backups/", settings])
+                #expect(within.status == 1 && within.text.contains("backups/ is under assets/"), "\(within.text)")
                 #expect(try store.ask("DELETE", "/\(SeaweedFS.bucket)/dad.jpg").status == 204)
                 let kept = try store.lifecycle(["plan-prefixes", "--keep", "backups/", settings])
                 #expect(kept.status == 0 && kept.text.contains("only assets are under them: checked"), "\(kept.text)")

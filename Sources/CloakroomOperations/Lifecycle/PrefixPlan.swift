@@ -8,6 +8,8 @@ package struct PrefixPlan: Sendable, Equatable {
     package enum Refusal: Error, Equatable {
         /// A place that lies in users' folders, or has them within; empty for the bucket itself.
         case overlapsFolders(place: String, folders: [String])
+        /// A place, other than the bucket itself, that holds a folder to keep, or lies in it.
+        case overlapsKept(place: String, kept: String)
     }
 
     /// Each once, and none begins with another.
@@ -28,6 +30,10 @@ package struct PrefixPlan: Sendable, Equatable {
         for place in folders where !users.met(by: place).isEmpty {
             throw .overlapsFolders(place: place, folders: users.met(by: place))
         }
+        for place in folders {
+            guard let met = kept.first(where: { Self.meet($0, place) }) else { continue }
+            throw .overlapsKept(place: place, kept: met)
+        }
         guard places.contains("") else {
             prefixes = folders
             shortestName = 0
@@ -41,8 +47,13 @@ package struct PrefixPlan: Sendable, Equatable {
 
     private static func split(_ prefix: String, around folders: [String]) -> [String] {
         // One that is no longer than the prefix cannot begin with it: its last character is a slash.
-        guard folders.contains(where: { $0.hasPrefix(prefix) }) || prefix.isEmpty else { return [prefix] }
+        guard folders.contains(where: { $0.utf8.starts(with: prefix.utf8) }) || prefix.isEmpty else { return [prefix] }
         return "0123456789abcdef".flatMap { split("\(prefix)\($0)", around: folders) }
+    }
+
+    /// Whether one begins with the other; compared byte by byte, as S3 does.
+    private static func meet(_ left: String, _ right: String) -> Bool {
+        left.utf8.starts(with: right.utf8) || right.utf8.starts(with: left.utf8)
     }
 
     /// As it stands in the settings file, with the proof as comments.
@@ -63,7 +74,7 @@ package struct PrefixPlan: Sendable, Equatable {
                     + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleCoverage.list(met))"))
         }
         for folder in kept {
-            let met = prefixes.filter { folder.hasPrefix($0) || $0.hasPrefix(folder) }
+            let met = prefixes.filter { Self.meet($0, folder) }
             lines.append(
                 "// \(folder) is under none of the \(prefixes.count): "
                     + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleCoverage.list(met))"))

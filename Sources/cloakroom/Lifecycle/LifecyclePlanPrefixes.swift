@@ -37,6 +37,13 @@ enum LifecyclePlanPrefixes: Command {
                     "there is no such list: assets are \(location), and so are users' folders"
                         + " (\(folders.map { $0 + "USER/" }.joined(separator: ", "))); set uploads.keyPrefix: \"assets/\","
                         + " and let the older assets stay")
+            case .overlapsKept(let place, let kept):
+                let reason =
+                    kept.utf8.starts(with: place.utf8)
+                    ? "\(kept) is under \(place), where assets are, and S3 rules cannot leave anything out; move what is"
+                        + " to stay into a folder beside \(place)"
+                    : "assets are in \(place), which is under \(kept); give --keep the other folders in \(kept)"
+                return Output.fail("there is no such list: \(reason)")
             }
         }
     }
@@ -81,7 +88,7 @@ enum LifecyclePlanPrefixes: Command {
 
         Options:
           --keep FOLDER/,…   other folders that are to stay: the prefixes are split around them as well, and it is said
-                             which of them are not in the bucket
+                             which of them are not in the bucket; none can be in a folder of assets, or have one within
           --offline          do not list the bucket
           --requests-per-second N
                              of the listing, 1…1000; 10

@@ -48,6 +48,31 @@ struct PrefixPlanTests {
         }
     }
 
+    @Test(arguments: ["assets/backups/", "assets/", "old/assets/images/", "old/"])
+    func `refuses to keep what is in a place of assets, or has one within`(kept: String) throws {
+        let users = UserFolders(["photos/"])
+        let place = kept.hasPrefix("assets/") ? "assets/" : "old/assets/"
+        for places in [["assets/", "old/assets/"], ["", "old/assets/", "assets/"]] {
+            #expect(throws: PrefixPlan.Refusal.overlapsKept(place: place, kept: kept)) {
+                try PrefixPlan(places: places, users: users, keeping: ["backups/", kept])
+            }
+        }
+        #expect(try PrefixPlan(places: ["assets/"], users: users, keeping: ["assets2/"]).prefixes == ["assets/"])
+    }
+
+    @Test func `goes around a folder to keep byte by byte, as S3 compares`() throws {
+        // One character for Swift, which is no digit; for S3 an "a" and two bytes more.
+        let (kept, users) = ("a\u{301}/", UserFolders(["photos/"]))
+        let plan = try PrefixPlan(places: [""], users: users, keeping: [kept])
+        #expect(plan.prefixes.contains("aa") && !plan.prefixes.contains("a"))
+        #expect(plan.text(users, keeping: [kept]).contains("// \(kept) is under none of the 31: checked"))
+        let without = try PrefixPlan(places: [""], users: users).text(users, keeping: [kept])
+        #expect(without.contains("// \(kept) is under none of the 16: NOT SO, a"))
+        #expect(throws: PrefixPlan.Refusal.overlapsKept(place: "assets/", kept: "assets/\u{301}/")) {
+            try PrefixPlan(places: ["assets/"], users: users, keeping: ["assets/\u{301}/"])
+        }
+    }
+
     @Test(arguments: SeededGenerator.freshSeeds)
     func `is one rule for each hexadecimal name, and none for a key in a folder`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
