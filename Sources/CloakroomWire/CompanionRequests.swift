@@ -26,8 +26,22 @@ package struct CompanionUploadRequest: WireEncodable {
         guard let json = object["metadata"], json != .null else { return }
         guard let values = json.object else { throw UploadRequestError() }
         for member in values.members where member.value != .null {
-            guard let text = member.value.string else { throw UploadRequestError() }
+            guard let text = Self.text(of: member.value) else { throw UploadRequestError() }
             metadata[member.name] = text
+        }
+    }
+
+    /// The text that ``Route/companionForm`` has of the same value: in a query all is text.
+    ///
+    /// - Returns: `nil` for arrays and objects, and for numbers whose digits may be others than those that were sent.
+    private static func text(of value: JSON) -> String? {
+        switch value {
+        case .string(let text): return text
+        case .bool: return value.text
+        case .number(let number):
+            let text = value.text
+            return abs(number) < 0x1p53 && !text.contains("e") ? text : nil
+        case .null, .array, .object: return nil
         }
     }
 

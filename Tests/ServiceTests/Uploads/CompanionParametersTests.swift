@@ -32,6 +32,18 @@ struct CompanionParametersTests {
         #expect(try Self.body(#"{"type":"image/jpeg"}"#).metadata.isEmpty)
     }
 
+    @Test(arguments: ["5", "-12", "0", "9007199254740991", "1.5", "-48.137154", "0.001", "true", "false"])
+    func `keeps numbers and booleans as the text that a query has of them`(value: String) throws {
+        let body = try Self.body(#"{"type":"video/mp4","metadata":{"n":\#(value)}}"#)
+        let query = try Self.query("type=video%2Fmp4&metadata%5Bn%5D=\(value)")
+        #expect(body == query && body.metadata == ["x-amz-meta-n": value])
+    }
+
+    @Test func `reads numbers and booleans beside each other`() throws {
+        let body = #"{"type":"video/mp4","metadata":{"n":5,"b":true}}"#
+        #expect(try CompanionUploadRequest(parsing: Array(body.utf8)).metadata == ["n": "5", "b": "true"])
+    }
+
     @Test(arguments: [
         ("plain text", "plain text"), ("", ""), ("gr\u{fc}n.jpg", "=?UTF-8?B?Z3LDvG4uanBn?="),
         ("a\r\nx-amz-acl: public-read", "=?UTF-8?B?YQ0KeC1hbXotYWNsOiBwdWJsaWMtcmVhZA==?="),
@@ -55,7 +67,10 @@ struct CompanionParametersTests {
     }
 
     @Test(arguments: [
-        "", "[]", #"{"type":1}"#, #"{"type":"image/jpeg","metadata":[]}"#, #"{"type":"image/jpeg","metadata":{"n":1}}"#,
+        "", "[]", #"{"type":1}"#, #"{"type":"image/jpeg","metadata":[]}"#,
+        #"{"type":"image/jpeg","metadata":{"n":[1]}}"#, #"{"type":"image/jpeg","metadata":{"n":{"m":1}}}"#,
+        // Other digits than these would be stored.
+        #"{"type":"image/jpeg","metadata":{"n":9007199254740993}}"#, #"{"type":"image/jpeg","metadata":{"n":1e-7}}"#,
     ])
     func `refuses other bodies`(body: String) {
         #expect(throws: UploadRules.Refusal.malformedBody) { try Self.body(body) }
