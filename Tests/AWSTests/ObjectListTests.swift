@@ -62,6 +62,18 @@ struct ObjectListTests {
             ])
     }
 
+    /// S3 compares bytes: what combines with the prefix's last character is behind it all the same.
+    @Test(arguments: [("e", "e%CC%81cole.jpg"), ("photos/u_1/", "photos/u_1/%CC%81x")])
+    func `lists keys with a combining mark behind the prefix`(prefix: String, key: String) async throws {
+        let folder = "<CommonPrefixes><Prefix>\(key)%2F</Prefix></CommonPrefixes>"
+        let transport = ScriptedTransport(page(entry(key, "1")), page(folder))
+        let s3 = try fake.s3(transport)
+        let keys = try await s3.list(prefix: prefix, from: .start, deadline: fake.deadline())
+        #expect(keys.entries.map { PercentEncoding.encode($0.key, keepingSlashes: true) } == [key])
+        let folders = try await s3.list(prefix: prefix, delimiter: "/", from: .start, deadline: fake.deadline())
+        #expect(folders.folders.map { PercentEncoding.encode($0, keepingSlashes: true) } == [key + "/"])
+    }
+
     @Test func `reads a thousand of the longest keys`() async throws {
         let key = "p/" + String(repeating: "%E2%82%AC", count: 340)
         let transport = ScriptedTransport(page(String(repeating: entry(key, "5000000000000"), count: 1000)))

@@ -48,6 +48,14 @@ struct VersionListTests {
             ])
     }
 
+    @Test(arguments: [("e", "e%CC%81cole.jpg"), ("photos/u_1/", "photos/u_1/%CC%81x")])
+    func `lists versions of keys with a combining mark behind the prefix`(prefix: String, key: String) async throws {
+        let marker = version(key, "DeleteMarker", latest: true, size: nil)
+        let s3 = try fake.s3(ScriptedTransport(page(marker + version(key, latest: false))))
+        let listed = try await s3.versions(prefix: prefix, from: nil, deadline: fake.deadline())
+        #expect(listed.entries.map { PercentEncoding.encode($0.key, keepingSlashes: true) } == [key, key])
+    }
+
     @Test(arguments: [
         "<IsTruncated>true</IsTruncated>",
         "<Version><Key>b/a</Key><Size>1</Size></Version>", "<Version><Size>1</Size></Version>",

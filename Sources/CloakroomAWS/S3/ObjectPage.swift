@@ -45,7 +45,8 @@ package struct ObjectPage: Sendable, Equatable {
     package static let maximumBytes = 1 << 23
     private static let limits = XMLReader.Limits(bytes: maximumBytes, elements: 1 << 15)
 
-    /// - Parameter prefix: as it was requested: a page with a key without it is invalid.
+    /// - Parameter prefix: as it was requested: a page with a key without it is invalid. Compared byte by byte, as S3 does:
+    ///   `hasPrefix` does not find it where a combining mark follows.
     /// - Throws: ``AWSError``: transient for what is no listing.
     init(_ response: UpstreamResponse, prefix: String) throws(AWSError) {
         let root = try? XMLReader.read(response.body, limits: Self.limits)
@@ -57,7 +58,7 @@ package struct ObjectPage: Sendable, Equatable {
         var entries: [Entry] = []
         for element in root.children where element.name == "Contents" {
             guard let text = element.text(of: "Key"), let key = isEncoded ? Self.decoded(text) : text,
-                key.hasPrefix(prefix)
+                key.utf8.starts(with: prefix.utf8)
             else { throw malformed }
             entries.append(Entry(key: key, element))
         }
@@ -66,7 +67,7 @@ package struct ObjectPage: Sendable, Equatable {
         var folders: [String] = []
         for element in root.children where element.name == "CommonPrefixes" {
             guard let text = element.text(of: "Prefix"), let folder = isEncoded ? Self.decoded(text) : text,
-                folder.hasPrefix(prefix)
+                folder.utf8.starts(with: prefix.utf8)
             else { throw malformed }
             folders.append(folder)
         }
@@ -125,7 +126,9 @@ package struct VersionPage: Sendable, Equatable {
         var entries: [Entry] = []
         for element in root.children where element.name == "Version" || element.name == "DeleteMarker" {
             let isMarker = element.name == "DeleteMarker"
-            guard let key = element.text(of: "Key").flatMap(decoded), key.hasPrefix(prefix) else { throw malformed }
+            guard let key = element.text(of: "Key").flatMap(decoded), key.utf8.starts(with: prefix.utf8) else {
+                throw malformed
+            }
             entries.append(
                 Entry(
                     key: key, isLatest: element.text(of: "IsLatest") == "true", isDeleteMarker: isMarker,
