@@ -40,6 +40,16 @@ struct ListingProgressTests {
         #expect(try end(pages) { try page([], folders: ["a\($0 % length)/", "b/"], next: "t\($0)") } != nil)
     }
 
+    @Test func `keys and tokens that are equal to Swift, and not by their bytes, are two`() throws {
+        let names = ["e\u{301}", "\u{e9}", "x"]
+        #expect(names[0] == names[1])
+        #expect(try end(3) { try page([names[$0]], next: $0 < 2 ? "t\($0)" : nil) } == nil)
+        #expect(try end(3) { try page(["k\($0)"], next: $0 < 2 ? names[$0] : nil) } == nil)
+        // The second page is remembered until the fourth.
+        let tokens: [String?] = ["t", names[0], "u", names[1], nil]
+        #expect(try end(5) { try page(["k\($0)"], next: tokens[$0]) } == nil)
+    }
+
     @Test func `a folder may come again on the next page`() throws {
         #expect(try end(9) { try page([], folders: ["a/"], next: $0 < 8 ? "t\($0)" : nil) } == nil)
     }

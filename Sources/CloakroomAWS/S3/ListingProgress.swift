@@ -43,14 +43,21 @@ package struct ListingProgress: Sendable {
     mutating func advances(_ names: [String], isEmpty: Bool, next: String?) -> Bool {
         guard let next else { return true }
         emptyPages = isEmpty ? emptyPages + 1 : 0
-        guard emptyPages <= Self.maximumEmptyPages, next != last else { return false }
+        guard emptyPages <= Self.maximumEmptyPages, !Self.isSame(next, last) else { return false }
         last = next
-        if let marked, next == marked.next || marked.first.map(names.contains) == true { return false }
+        if let marked, Self.isSame(next, marked.next) || names.contains(where: { Self.isSame($0, marked.first) }) {
+            return false
+        }
         pages += 1
         if pages == nextMark {
             marked = Page(next: next, first: names.first)
             nextMark *= 2
         }
         return true
+    }
+
+    /// Byte by byte: beyond ASCII, strings that are equal to Swift may be two keys.
+    private static func isSame(_ text: String, _ other: String?) -> Bool {
+        other.map { text.utf8.elementsEqual($0.utf8) } ?? false
     }
 }
