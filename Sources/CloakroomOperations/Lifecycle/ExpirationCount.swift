@@ -124,7 +124,8 @@ package struct ExpirationCount: Sendable {
 
     /// - Precondition: versions of a key come one after the other, the newest first.
     package mutating func version(_ key: String, size: Int?, written: Date?, isLatest: Bool, isDeleteMarker: Bool) {
-        let since = newer.flatMap { $0.key == key ? $0.written : nil }
+        // Byte by byte: beyond ASCII, strings that are equal to Swift may be two keys.
+        let since = newer.flatMap { $0.key.utf8.elementsEqual(key.utf8) ? $0.written : nil }
         newer = written.map { (key, $0) }
         guard !isLatest else {
             if !isDeleteMarker { object(key, size: size, written: written) }

@@ -159,6 +159,14 @@ struct ExpirationCountTests {
         #expect(count.objects.later.count == 1 && count.seen == 7)
     }
 
+    @Test func `a key that is equal to Swift, and not by its bytes, is another one`() {
+        let terms = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30, noncurrentDays: 7)
+        var count = count([], terms.rules(.enabled))
+        count.version("assets/e\u{301}", size: 3, written: ago(1), isLatest: true, isDeleteMarker: false)
+        count.version("assets/\u{e9}", size: 3, written: ago(100), isLatest: false, isDeleteMarker: false)
+        #expect(count.versions.atOnce.count == 1 && count.versions.later.count == 0)
+    }
+
     @Test func `only prefixes of rules that change are listed`() {
         let terms = LifecycleTerms(prefixes: ["assets/", "ca0"], retentionDays: 30)
         func prefixes(_ rules: [LifecycleRule]) -> [String] {
