@@ -101,7 +101,8 @@ final class CanaryRun {
         // A page has a thousand; there are some sixty.
         for _ in 0..<100 {
             let page = try await s3.list(prefix: prefix, from: position, deadline: deadline)
-            names.formUnion(page.entries.map { String($0.key.dropFirst(prefix.count)) })
+            // Bytes, not characters: a mark that combines with the prefix's `/` is part of the name.
+            names.formUnion(page.entries.map { String(Substring($0.key.utf8.dropFirst(prefix.utf8.count))) })
             guard let next = page.continuation else { return names }
             position = .continuation(next)
         }
