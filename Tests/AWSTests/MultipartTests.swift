@@ -100,6 +100,14 @@ struct MultipartTests {
         }
     }
 
+    @Test func `the tag of the whole is the MD5 of the parts' MD5s, and none where a tag is no MD5`() {
+        let tag = "d41d8cd98f00b204e9800998ecf8427e"
+        #expect(StoredObject.md5(ofParts: ["\"\(tag)\"", tag]) == "5873dd45edd01f09c1ef2e7819369e8e")
+        for other in ["", "x", String(tag.dropLast(2)), tag + "00", tag + tag] {
+            #expect(StoredObject.md5(ofParts: [tag, other]) == nil, "\(other)")
+        }
+    }
+
     @Test func `completes only what makes a new object`() async throws {
         let transport = ScriptedTransport(.xml(200, Self.completed))
         #expect(try await complete(transport) == .completed)

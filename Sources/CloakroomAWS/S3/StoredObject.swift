@@ -1,3 +1,4 @@
+import CloakroomCrypto
 package import CloakroomHTTP
 
 #if canImport(FoundationEssentials)
@@ -76,6 +77,20 @@ package struct StoredObject: Sendable, Equatable {
             let count = StoredNumber.partNumber(String(halves[1]))
         else { return nil }
         return (md5, count)
+    }
+
+    /// What S3 makes the entity tag of a multipart upload's object of: the MD5 of its parts' MD5s.
+    ///
+    /// - Parameter etags: with or without quotation marks.
+    /// - Returns: in hexadecimal; `nil` when one of them is no MD5, as under a key of KMS.
+    package static func md5(ofParts etags: [String]) -> String? {
+        var digests: [UInt8] = []
+        for etag in etags {
+            let bare = etag.filter { $0 != "\"" }
+            guard let digest = [UInt8](hexadecimal: bare.utf8), digest.count == MD5.byteCount else { return nil }
+            digests += digest
+        }
+        return MD5.hash(digests).hexadecimal
     }
 
     private static func hexadecimal(_ text: Substring) -> String? {

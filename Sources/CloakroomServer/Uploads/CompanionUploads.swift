@@ -195,7 +195,7 @@ final class CompanionUploads {
         _ asset: NewAsset, _ named: [CompanionCompletionRequest.Part], _ deadline: ContinuousClock.Instant
     ) async throws(AWSError) -> Outcome {
         guard let stored = try await s3.head(asset.object, deadline: deadline) else { return .gone }
-        if let made = stored.partsMD5, let asked = MultipartLayout.md5(ofParts: named.map(\.entityTag)) {
+        if let made = stored.partsMD5, let asked = StoredObject.md5(ofParts: named.map(\.entityTag)) {
             guard made.count == named.count, asked == made.md5 else { return .incomplete(.otherParts) }
         }
         return .completed(body(asset))

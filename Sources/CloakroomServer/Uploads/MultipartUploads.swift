@@ -1,5 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
 import CloakroomLoop
 import CloakroomWire
 
@@ -118,7 +117,7 @@ final class MultipartUploads {
             return .incomplete(.tagCount(etags.count, expected: ticket.plan.partCount))
         }
         if let made = stored.partsMD5, made.count == ticket.plan.partCount,
-            let asked = etags.flatMap({ MultipartLayout.md5(ofParts: $0) }), asked != made.md5
+            let asked = etags.flatMap({ StoredObject.md5(ofParts: $0) }), asked != made.md5
         {
             return .incomplete(.otherParts)
         }
@@ -184,19 +183,6 @@ extension MultipartLayout {
             parts.append(part)
         }
         return parts
-    }
-
-    /// What S3 makes the entity tag of a multipart upload's object of: the MD5 of its parts' MD5s.
-    ///
-    /// - Parameter etags: with or without quotation marks.
-    /// - Returns: in hexadecimal; `nil` when one of them is no MD5, as under a key of KMS.
-    static func md5(ofParts etags: [String]) -> String? {
-        var digests: [UInt8] = []
-        for etag in etags {
-            guard let digest = [UInt8](hexadecimal: bare(etag).utf8), digest.count == MD5.byteCount else { return nil }
-            digests += digest
-        }
-        return MD5.hash(digests).hexadecimal
     }
 
     static func bare(_ tag: String) -> String { tag.filter { $0 != "\"" } }
