@@ -219,6 +219,42 @@ struct LargeRenewalTests {
         #expect(restored.withLock { $0.count == 1 && $0[0].contains(set) })
     }
 
+    /// As Ceph does, which says of an upload that was completed that there is no such key.
+    @Test(
+        arguments: [
+            (404, "NoSuchKey", true), (404, "NoSuchUpload", true), (412, "PreconditionFailed", true),
+            (412, "PreconditionFailed", false),
+        ] as [(Int, String, Bool)])
+    func `puts back dropped tags when the response to the completion is lost, and on no other object`(
+        status: Int, code: String, isOurs: Bool
+    ) async throws {
+        let part = "d41d8cd98f00b204e9800998ecf8427e"
+        // The MD5 of 24 such MD5s.
+        let whole = "8ea1e62481cd60ebf2086f77d19a8bf4-24"
+        let set = "<TagSet><Tag><Key>team</Key><Value>a b</Value></Tag></TagSet>"
+        let isMade = FakeStore.Flag()
+        let restored = Mutex<[String]>([])
+        let (outcome, operations) = try await renew { request in
+            switch request.operation {
+            case "get_object_tagging": return .xml(200, "<Tagging>\(isMade.isSet ? "<TagSet/>" : set)</Tagging>")
+            case "upload_part_copy":
+                return .xml(200, "<CopyPartResult><ETag>&quot;\(part)&quot;</ETag></CopyPartResult>")
+            case "complete_multipart_upload":
+                defer { isMade.set() }
+                return isMade.isSet ? .s3Error(status, code) : .s3Error(500, "InternalError")
+            case "head_object" where isMade.isSet: return Self.head(isOurs ? whole : "e2", age: "20 Nov")
+            case "put_object_tagging":
+                restored.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
+                return UpstreamResponse(status: 200)
+            default: return nil
+            }
+        }
+        #expect(outcome == .recentlyWritten(expiration: nil))
+        #expect(operations["complete_multipart_upload"] == 2 && operations["abort_multipart_upload"] == nil)
+        #expect(operations["put_object_tagging"] == (isOurs ? 1 : nil))
+        #expect(restored.withLock { $0.allSatisfy { $0.contains(set) } })
+    }
+
     @Test func `copies nothing whose tags it may not read`() async throws {
         let (outcome, operations) = try await renew { request in
             request.operation == "get_object_tagging" ? .s3Error(403, "AccessDenied") : nil

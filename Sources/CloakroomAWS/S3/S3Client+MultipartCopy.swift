@@ -99,8 +99,12 @@ extension S3Client {
             await restoreTags(tags, on: object, after: error, since: attempts, isSingle: false, deadline, &counts)
             throw error
         }
-        if case .renewed = outcome, !tags.isEmpty {
+        guard !tags.isEmpty else { return outcome }
+        if case .renewed = outcome {
             _ = try await restoreTags(tags, on: object, isSingle: false, deadline, &counts)
+        } else if outcome == nil, counts.attempts > attempts + 1 {
+            // An earlier attempt may have made the object, and its response was lost.
+            try await restoreTags(tags, on: object, madeOf: parts, deadline, &counts)
         }
         return outcome
     }

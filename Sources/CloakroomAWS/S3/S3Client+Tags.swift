@@ -133,6 +133,19 @@ extension S3Client {
         return true
     }
 
+    /// The same, only where the object is made of these parts, by its entity tag: one that was written without tags meanwhile
+    /// gets none.
+    func restoreTags(
+        _ tags: [String: String], on object: ObjectAddress, madeOf parts: [UploadedPart],
+        _ deadline: ContinuousClock.Instant, _ counts: inout AttemptCounts
+    ) async throws(AWSError) {
+        guard let md5 = StoredObject.md5(ofParts: parts.map(\.entityTag)) else { return }
+        let deadline = max(deadline, runtime.now() + Self.tagRestoreTimeout)
+        let found = try await head(object, deadline: deadline, counts: &counts)
+        guard let found, found.entityTag.filter({ $0 != "\"" }) == "\(md5)-\(parts.count)" else { return }
+        _ = try await restoreTags(tags, on: object, isSingle: false, deadline, &counts)
+    }
+
     /// Those of an object that is to be made anew; empty in a store without tags.
     ///
     /// - Throws: ``AWSError`` also when we may not read them: then we do not know what would be lost.
