@@ -91,9 +91,11 @@ enum Worker {
                 let copies = LoopActor.spawn { await builder.s3.cancelBackgroundCopies() }
                 await listener.drain()
                 await copies.value
-                await builder.events?.finish()
+                // Without Redis that takes seconds, and spans must not wait for it.
+                let events = builder.events.map { events in LoopActor.spawn { await events.finish() } }
                 await delivering?.value
                 await builder.tracer?.export()
+                await events?.value
             }
             tracing?.cancel()
             probing.cancel()

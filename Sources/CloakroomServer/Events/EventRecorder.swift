@@ -16,25 +16,33 @@ package final class EventRecorder {
     static let maximumBytes = 4 << 20
     private static let maximumBytesAtOnce = 256 << 10
     private static let retryInterval: Duration = .seconds(1)
+    /// With the interval it is longer than the failovers that the manual's section on Redis has measured.
+    private static let maximumLastAttempts = 5
 
     private let stream: EventStream
     private let settings: Settings.Events
     private let metrics: Metrics
     private let log: Log
     private let now: @Sendable () -> Date
+    private let sleep: @Sendable (Duration) async throws -> Void
     private var ids: EventIDs
     private var waiting: [(text: String, type: EventType)] = []
     private var waitingBytes = 0
     private var isBusy = false
-    private var hasFailed = false
     private var isDropping = false
+    /// Until the next attempt.
+    private var pause: Task<Void, Never>?
+    private var isFinishing = false
+    /// In a row, of those that began after ``finish()``.
+    private var failedLastAttempts = 0
 
     /// Called with why Redis took none.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
 
     package init(
         _ stream: EventStream, settings: Settings.Events, metrics: Metrics, log: Log, ids: EventIDs = EventIDs(),
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date = { Date() },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await LoopActor.sleep(for: $0) }
     ) {
         self.stream = stream
         self.settings = settings
@@ -42,6 +50,7 @@ package final class EventRecorder {
         self.log = log
         self.ids = ids
         self.now = now
+        self.sleep = sleep
     }
 
     /// How many wait for Redis.
@@ -68,20 +77,31 @@ package final class EventRecorder {
         log.error("events are dropped: Redis takes none, and there is no room for more")
     }
 
-    /// Until none waits. One whose response was lost is added again: it has the same id.
+    /// Until none waits, or the last attempts have failed. One whose response was lost is added again: it has the same
+    /// id.
     private func flush() async {
-        while !waiting.isEmpty {
+        while !waiting.isEmpty, !hasGivenUp {
             let batch = nextBatch()
+            let isLast = isFinishing
             do throws(RedisError) {
                 let trimmed = try await stream.add(batch.map { $0.text })
                 taken(batch, trimmed: trimmed)
             } catch {
-                hasFailed = true
                 onFailure?(error)
-                try? await LoopActor.sleep(for: Self.retryInterval)
+                if isLast { failedLastAttempts += 1 }
+                if !hasGivenUp { await waitForNextAttempt() }
             }
         }
         isBusy = false
+    }
+
+    private var hasGivenUp: Bool { failedLastAttempts >= Self.maximumLastAttempts }
+
+    /// In a task of its own, so that ``finish()`` can end it.
+    private func waitForNextAttempt() async {
+        let pause = LoopActor.spawn { [sleep] in _ = try? await sleep(Self.retryInterval) }
+        self.pause = pause
+        await pause.value
     }
 
     private func nextBatch() -> [(text: String, type: EventType)] {
@@ -105,12 +125,16 @@ package final class EventRecorder {
             metrics.lostEvents(trimmed, .trimmed)
             log.error("events were trimmed before the webhook had them", ["events": .integer(trimmed)])
         }
-        (hasFailed, isDropping) = (false, false)
+        (failedLastAttempts, isDropping) = (0, false)
     }
 
-    /// Returns when Redis has all of them, or does not take them.
+    /// Returns when Redis has all of them, or the last attempts have failed.
+    ///
+    /// The first of these is made at once: what failed before says little of Redis now.
     package func finish() async {
-        while !waiting.isEmpty, !hasFailed { try? await LoopActor.sleep(for: .milliseconds(5)) }
+        isFinishing = true
+        pause?.cancel()
+        while !waiting.isEmpty, !hasGivenUp { try? await LoopActor.sleep(for: .milliseconds(5)) }
         guard !waiting.isEmpty else { return }
         metrics.lostEvents(waiting.count, .memory)
         log.error("events are lost: Redis took none before the worker's end", ["events": .integer(waiting.count)])

@@ -3,6 +3,7 @@ import CloakroomKitTestSupport
 import CloakroomLoop
 import CloakroomRedis
 import CloakroomTestSupport
+import Synchronization
 import Testing
 
 @testable import CloakroomServer
@@ -12,11 +13,12 @@ struct EventRecorderTests {
     private let settings = Settings.Events(stream: "events", maximumLength: 1000, tellsSignIns: false)
 
     @LoopActor private func recorder(
-        _ metrics: Metrics, _ redis: any RedisClient = UnreachableRedis(), log: String? = nil
+        _ metrics: Metrics, _ redis: any RedisClient = UnreachableRedis(), log: String? = nil,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await LoopActor.sleep(for: $0) }
     ) throws -> EventRecorder {
         EventRecorder(
             EventStream(redis: redis, settings: settings, keyPrefix: "c:"), settings: settings, metrics: metrics,
-            log: Log(sink: try log.map { try LineSink(path: $0) }, level: .error))
+            log: Log(sink: try log.map { try LineSink(path: $0) }, level: .error), sleep: sleep)
     }
 
     private let request = Request(method: "POST", path: "/")
@@ -24,7 +26,7 @@ struct EventRecorderTests {
     @Test @LoopActor func `without Redis events are kept within a bound, and what more comes is counted`() async throws
     {
         let metrics = try Metrics()
-        let recorder = try recorder(metrics)
+        let recorder = try recorder(metrics, sleep: { _ in try await LoopActor.sleep(for: .zero) })
         let key = String(repeating: "k", count: 1000)
         for _ in 0..<5000 { recorder.record(.uploadCompleted(objectKey: key), of: "u_1", by: request) }
         let kept = recorder.waitingCount
@@ -70,6 +72,40 @@ struct EventRecorderTests {
         await end.value
         #expect(metrics.row[metrics.layout.lostEvents[.memory]] == 0)
         #expect(metrics.row[metrics.layout.events[.userDisabled]] == 2)
+    }
+
+    @Test @LoopActor func `the end does not wait for the time of the next attempt`() async throws {
+        let metrics = try Metrics()
+        let redis = FakeRedis(["-READONLY You can't write against a read only replica.\r\n"])
+        let recorder = try recorder(metrics, redis, sleep: { _ in try await LoopActor.sleep(for: .seconds(3600)) })
+        let failures = Mutex(0)
+        recorder.onFailure = { _ in failures.withLock { $0 += 1 } }
+        recorder.record(.userDisabled(reason: "r"), of: "u_1", by: request)
+        try await turns { failures.withLock { $0 } == 1 }
+        redis.reply([":0\r\n"])
+        await recorder.finish()
+        #expect(metrics.row[metrics.layout.lostEvents[.memory]] == 0)
+        #expect(metrics.row[metrics.layout.events[.userDisabled]] == 1)
+    }
+
+    @Test(arguments: [4, 5])
+    @LoopActor func `the end gives up when five attempts that began in it have failed`(failures: Int) async throws {
+        let metrics = try Metrics()
+        let redis = FakeRedis()
+        let pauses = Mutex<[Duration]>([])
+        let recorder = try recorder(metrics, redis, sleep: { pause in pauses.withLock { $0.append(pause) } })
+        recorder.record(.userDisabled(reason: "r"), of: "u_1", by: request)
+        try await turns { redis.pendingCount == 1 }
+        let end = LoopActor.spawn { await recorder.finish() }
+        try await LoopActor.sleep(for: .zero)
+        // The first is to the attempt from before.
+        redis.reply(Array(repeating: "-READONLY You can't write.\r\n", count: 1 + failures) + [":0\r\n"])
+        await end.value
+        #expect(redis.requests.count == 6)
+        #expect(pauses.withLock { $0 } == Array(repeating: Duration.seconds(1), count: 5))
+        let lost: UInt64 = failures < 5 ? 0 : 1
+        #expect(metrics.row[metrics.layout.lostEvents[.memory]] == lost)
+        #expect(metrics.row[metrics.layout.events[.userDisabled]] == 1 - lost)
     }
 
     /// Lets the loop turn until a condition holds.
