@@ -97,6 +97,7 @@ enum Worker {
                 await builder.tracer?.export()
                 await events?.value
             }
+            builder.events?.abandon()
             tracing?.cancel()
             probing.cancel()
             checkingRedis.cancel()

@@ -35,6 +35,7 @@ package final class EventRecorder {
     private var isFinishing = false
     /// In a row, of those that began after ``finish()``.
     private var failedLastAttempts = 0
+    private var isAbandoned = false
 
     /// Called with why Redis took none.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
@@ -135,7 +136,13 @@ package final class EventRecorder {
         isFinishing = true
         pause?.cancel()
         while !waiting.isEmpty, !hasGivenUp { try? await LoopActor.sleep(for: .milliseconds(5)) }
-        guard !waiting.isEmpty else { return }
+        abandon()
+    }
+
+    /// Counts as lost, once, what Redis has not taken: the worker ends, maybe before ``finish()`` has returned.
+    package func abandon() {
+        guard !waiting.isEmpty, !isAbandoned else { return }
+        isAbandoned = true
         metrics.lostEvents(waiting.count, .memory)
         log.error("events are lost: Redis took none before the worker's end", ["events": .integer(waiting.count)])
     }

@@ -108,6 +108,22 @@ struct EventRecorderTests {
         #expect(metrics.row[metrics.layout.events[.userDisabled]] == 1 - lost)
     }
 
+    @Test @LoopActor func `what waits when the end is cut off is counted once`() async throws {
+        let metrics = try Metrics()
+        let redis = FakeRedis()
+        let recorder = try recorder(metrics, redis)
+        recorder.record(.userDisabled(reason: "r"), of: "u_1", by: request)
+        try await turns { redis.pendingCount == 1 }
+        let end = LoopActor.spawn { await recorder.finish() }
+        try await LoopActor.sleep(for: .zero)
+        for _ in 0..<2 {
+            recorder.abandon()
+            #expect(metrics.row[metrics.layout.lostEvents[.memory]] == 1)
+        }
+        redis.reply([":0\r\n"])
+        await end.value
+    }
+
     /// Lets the loop turn until a condition holds.
     @LoopActor private func turns(until condition: @LoopActor () -> Bool) async throws {
         try await until(within: .seconds(5)) {
