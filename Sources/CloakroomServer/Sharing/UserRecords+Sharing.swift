@@ -66,6 +66,16 @@ extension UserRecords {
         return (UserRecord.Shares(texts[0]), texts[1])
     }
 
+    /// What an owner shares with a user.
+    ///
+    /// - Parameter prefix: of one folder; `nil` for all.
+    func folders(
+        of owner: UserID, with recipient: UserID, prefix: String? = nil
+    ) async throws(UserRecordError) -> [SharedFolder] {
+        try await shares(with: recipient).shares.folders
+            .filter { $0.owner == owner && (prefix == nil || $0.prefix == prefix) }
+    }
+
     /// With whom a user shares; with some of them perhaps nothing any more.
     package func recipients(of user: UserID) async throws(UserRecordError) -> [Recipient] {
         try await texts(of: [.sharedWith], user)[0].split(separator: " ").compactMap { Recipient($0) }

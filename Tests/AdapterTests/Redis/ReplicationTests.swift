@@ -208,6 +208,8 @@ final class MovedRedis: RedisClient {
     var onRepeat: (@LoopActor () -> Void)?
     /// What the former master runs once it has run a request, before that has its response.
     var next: (@LoopActor (RedisRequest) -> RedisRequest?)?
+    /// Of which requests to the former master the responses are lost besides.
+    var loses: (@LoopActor (RedisRequest) -> Bool)?
 
     /// - Parameters:
     ///   - limit: how many requests the former master gets.
@@ -228,7 +230,8 @@ final class MovedRedis: RedisClient {
     func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
         count += 1
         guard count <= limit else { return servers.next.send(request, completion) }
-        let isLost = loss == .response && count.isMultiple(of: 2)
+        let isChosen = loses?(request) ?? false
+        let isLost = isChosen || loss == .response && count.isMultiple(of: 2)
         servers.former.send(request) { [self] response in
             let response = isLost ? .failure(.interrupted) : response
             guard let more = next?(request) else { return completion(response) }

@@ -48,7 +48,7 @@ struct SharingReplicationTests {
     /// The former master had ended it, in so many requests; the next one never heard of it.
     @Test @LoopActor func `ends a share again that a failover brought back`() async throws {
         try await withMasters { former, next in
-            let moved = records(MovedRedis(former, next, after: 5, loss: .none))
+            let moved = records(MovedRedis(former, next, after: 6, loss: .none))
             let (ended, replication) = try await moved.unshareReplicated(owner, with: other, hasFailover: true)
             #expect(ended.folders.count == 1 && replication == .noReplicas)
             for records in [records(former), records(next)] {
@@ -149,7 +149,31 @@ struct SharingReplicationTests {
         }
     }
 
+    // MARK: Lost responses
+
+    /// Redis has run the script, so that the repetition finds nothing left.
+    @Test @LoopActor func `says that a share has ended whose end lost its response`() async throws {
+        try await withMasters { former, _ in
+            let losing = records(losing(former, ofScriptFor: other))
+            let ended = try await losing.unshareReplicated(owner, with: other, hasFailover: false).ended
+            #expect(try ended.folders == [folder()])
+            #expect(try await losing.unshareReplicated(owner, with: other, hasFailover: false).ended.isEmpty)
+        }
+    }
+
     // MARK: Parts
+
+    /// A way to Redis that loses the response to the first script for a record.
+    @LoopActor private func losing(_ redis: RedisConnection, ofScriptFor user: UserID) -> MovedRedis {
+        let losing = MovedRedis(redis, redis, after: .max, loss: .none)
+        losing.loses = { [unowned losing] request in
+            let text = String(decoding: request.bytes, as: UTF8.self)
+            guard text.contains("EVAL"), text.contains("c:user:{\(user.text)}") else { return false }
+            losing.loses = nil
+            return true
+        }
+        return losing
+    }
 
     @LoopActor private func records(_ redis: any RedisClient) -> UserRecords {
         let time = time
