@@ -121,34 +121,49 @@ extension UserRecords {
         of user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
     ) async throws -> (ended: [Share], replication: RecordReplication?) {
         var ended: [Share] = []
+        // What was there before an end that failed, or whose response was lost.
+        var found: [Share] = []
         var unended: UnendedSharing?
-        func recipients() -> Set<UserID> { Set(ended.map(\.recipient)).subtracting([user]) }
-        let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
-            let records = sending(by: writes.sendAhead)
-            // The user's own record leads to them no more.
-            for recipient in recipients() { try await records.unshare(user, with: recipient) }
-            let shares: [Share]
-            do throws(UnendedSharing) {
-                shares = try await records.endSharing(of: user)
-            } catch {
-                (shares, unended) = (error.ended, error)
-            }
-            ended += shares.filter { !ended.contains($0) }
-            await writes.waitForReplicas()
-        } isMade: { () throws(UserRecordError) in
-            guard unended == nil else { return true }
-            for recipient in recipients() {
-                guard try await shares(with: recipient).shares.folders.allSatisfy({ $0.owner != user }) else {
-                    return false
+        func recipients() -> Set<UserID> { Set((ended + found).map(\.recipient)).subtracting([user]) }
+        do throws(RecordChangeError) {
+            let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+                let records = sending(by: writes.sendAhead)
+                let former = recipients()
+                let shares: [Share]
+                do throws(UnendedSharing) {
+                    shares = try await records.endSharing(of: user)
+                    unended = nil
+                } catch {
+                    (shares, unended) = (error.ended, error)
+                    found += error.found
                 }
+                ended += shares.filter { !ended.contains($0) }
+                if unended == nil {
+                    // The user's own record may lead to them no more.
+                    for recipient in former { try await records.unshare(user, with: recipient) }
+                }
+                await writes.waitForReplicas()
+                if let unended { throw unended.error }
+            } isMade: { () throws(UserRecordError) in
+                for recipient in recipients() {
+                    guard try await folders(of: user, with: recipient).isEmpty else { return false }
+                }
+                return try await shares(with: user).shares.folders.isEmpty
             }
-            return try await shares(with: user).shares.folders.isEmpty
-        }
-        if var unended {
+            // Nothing is left of it.
+            for share in found where !ended.contains(share) { ended.append(share) }
+            return (ended, replication)
+        } catch {
+            guard var unended else { throw error }
+            for share in found where !ended.contains(share) {
+                guard let left = try? await shares(with: share.recipient).shares.folders,
+                    !left.contains(share.folder)
+                else { continue }
+                ended.append(share)
+            }
             unended.ended = ended
             throw unended
         }
-        return (ended, replication)
     }
 
     /// Makes a change until it is seen to be made, or the time is up.

@@ -47,6 +47,8 @@ extension UserRecords {
         package let error: UserRecordError
         /// What was ended all the same.
         package var ended: [Share] = []
+        /// What was shared with them before: where a response was lost, that may have ended as well.
+        var found: [Share] = []
 
         package init(users: [UserID], error: UserRecordError) {
             self.users = users
@@ -54,10 +56,13 @@ extension UserRecords {
         }
 
         /// - Parameter failures: at least one.
-        fileprivate init(_ failures: [(user: UserID, error: UserRecordError)], ended: [Share]) {
+        fileprivate init(
+            _ failures: [(user: UserID, error: UserRecordError)], ended: [Share], found: [Share]
+        ) {
             users = failures.map(\.user)
             error = (failures.first { if case .redis = $0.error { true } else { false } } ?? failures[0]).error
             self.ended = ended
+            self.found = found
         }
     }
 
@@ -183,7 +188,7 @@ extension UserRecords {
     /// - Returns: all of it.
     /// - Throws: ``UnendedSharing`` in the end, for those with whom it could not be ended.
     package func endSharing(of user: UserID) async throws(UnendedSharing) -> [Share] {
-        var ended: [Share] = []
+        var (ended, found): ([Share], [Share]) = ([], [])
         var failures: [(user: UserID, error: UserRecordError)] = []
         do throws(UserRecordError) {
             for word in try await texts(of: [.sharedWith], user)[0].split(separator: " ") {
@@ -192,24 +197,30 @@ extension UserRecords {
                     _ = try await run(Self.forgetScript, user, [String(word)])
                     continue
                 }
+                var before: [SharedFolder] = []
                 do throws(UserRecordError) {
-                    let folders = try await unshare(user, with: recipient.user, recipient).ended.folders
-                    ended += folders.map { Share(folder: $0, recipient: recipient.user) }
+                    // The script lists it as well, unless its response is lost.
+                    before = try await folders(of: user, with: recipient.user)
+                    let removed = try await unshare(user, with: recipient.user, recipient).ended.folders
+                    ended += removed.map { Share(folder: $0, recipient: recipient.user) }
                 } catch {
                     failures.append((recipient.user, error))
+                    found += before.map { Share(folder: $0, recipient: recipient.user) }
                 }
             }
-            for owner in Set(try await shares(with: user).shares.folders.map(\.owner)) {
+            let taken = try await shares(with: user).shares.folders
+            for owner in Set(taken.map(\.owner)) {
                 do throws(UserRecordError) {
                     ended += try await unshare(owner, with: user).folders.map { Share(folder: $0, recipient: user) }
                 } catch {
                     failures.append((owner, error))
+                    found += taken.filter { $0.owner == owner }.map { Share(folder: $0, recipient: user) }
                 }
             }
         } catch {
             failures.append((user, error))
         }
-        guard failures.isEmpty else { throw UnendedSharing(failures, ended: ended) }
+        guard failures.isEmpty else { throw UnendedSharing(failures, ended: ended, found: found) }
         return ended
     }
 

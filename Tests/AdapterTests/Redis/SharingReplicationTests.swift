@@ -61,7 +61,7 @@ struct SharingReplicationTests {
 
     @Test @LoopActor func `ends all again that a failover brought back`() async throws {
         try await withMasters { former, next in
-            let moved = records(MovedRedis(former, next, after: 9, loss: .none))
+            let moved = records(MovedRedis(former, next, after: 10, loss: .none))
             let (ended, replication) = try await moved.endSharingReplicated(of: owner, hasFailover: true)
             #expect(ended.map(\.recipient) == [other, owner] && replication == .noReplicas)
             for records in [records(former), records(next)] {
@@ -72,7 +72,7 @@ struct SharingReplicationTests {
     }
 
     /// With the share it would come back, and the folder would be open again.
-    @Test(arguments: [4, 9, 11, 13])
+    @Test(arguments: [5, 10, 12, 14])
     @LoopActor func `deletes a record again that a failover brought back`(requests: Int) async throws {
         try await withMasters { former, next in
             let moved = records(MovedRedis(former, next, after: requests, loss: .none))
@@ -158,6 +158,40 @@ struct SharingReplicationTests {
             let ended = try await losing.unshareReplicated(owner, with: other, hasFailover: false).ended
             #expect(try ended.folders == [folder()])
             #expect(try await losing.unshareReplicated(owner, with: other, hasFailover: false).ended.isEmpty)
+        }
+    }
+
+    /// That of the recipient's record, or of one that leads to it.
+    @Test(arguments: ["u_1", "u_2", "u_3"])
+    @LoopActor func `lists all that has ended where a response was lost`(id: String) async throws {
+        try await withMasters { former, _ in
+            let user = try #require(UserID(id))
+            let losing = records(losing(former, ofScriptFor: user))
+            let ended = try await losing.endSharingReplicated(of: owner, hasFailover: false).ended
+            #expect(ended.count == 2 && Set(ended.map(\.recipient)) == [other, owner])
+            for owner in [owner, third] { #expect(try await losing.recipients(of: owner).isEmpty) }
+            #expect(try await losing.endSharingReplicated(of: owner, hasFailover: false).ended.isEmpty)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    @LoopActor func `lists what has ended where there is no time to repeat`(isEnded: Bool) async throws {
+        try await withMasters { former, _ in
+            let losing = losing(former, ofScriptFor: other)
+            let line = try folder().line
+            // As if the script had not been run.
+            losing.next = { request in
+                let text = String(decoding: request.bytes, as: UTF8.self)
+                guard !isEnded, text.contains("EVAL"), text.contains("c:user:{u_2}") else { return nil }
+                return RedisRequest(RedisCommand(["HSET", "c:user:{u_2}", "shares", line]))
+            }
+            let records = records(losing)
+            let error = await #expect(throws: UserRecords.UnendedSharing.self) {
+                _ = try await records.endSharingReplicated(of: owner, hasFailover: false, timeout: .zero)
+            }
+            #expect(error?.users == [other] && error?.error == .redis(.interrupted))
+            let recipients: Set<UserID> = isEnded ? [other, owner] : [owner]
+            #expect(error.map { Set($0.ended.map(\.recipient)) } == recipients)
         }
     }
 
