@@ -21,12 +21,15 @@ extension UserRecords {
             return (isDeleted, ended, nil)
         }
         var ended: [Share] = []
+        var wasStored: Bool?
         for _ in 0..<5 {
             // With the last of what was shared the record itself may go.
             let sharing = try await endSharingReplicated(of: user, hasFailover: hasFailover, timeout: timeout)
             ended += sharing.ended
             var isDeleted: Bool? = false
             let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+                // The response that says so may be lost, and the repetition finds nothing left.
+                if wasStored == nil { wasStored = try await isStored(user) }
                 let deleted = try await sending(by: writes.send).deleteUnshared(user)
                 isDeleted = deleted.map { $0 || isDeleted == true }
             } isMade: { () throws(UserRecordError) in
@@ -34,7 +37,10 @@ extension UserRecords {
                 return try await record(of: user) == nil
             }
             if let isDeleted {
-                return (isDeleted || !ended.isEmpty, ended, .leastReplicated(sharing.replication, replication))
+                return (
+                    isDeleted || wasStored == true || !ended.isEmpty, ended,
+                    .leastReplicated(sharing.replication, replication)
+                )
             }
         }
         throw UnendedSharing(users: [user], error: .redis(.interrupted))

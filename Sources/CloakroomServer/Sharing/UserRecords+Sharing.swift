@@ -241,6 +241,11 @@ extension UserRecords {
         return forgotten
     }
 
+    /// Whether anything is stored for a user, a record or not.
+    package func isStored(_ user: UserID) async throws(UserRecordError) -> Bool {
+        try await texts(of: UserRecord.Field.allCases, user).contains { !$0.isEmpty }
+    }
+
     /// Deletes a record from which nothing is shared.
     ///
     /// - Returns: whether there was one; `nil` for one from which something is shared again.

@@ -72,7 +72,7 @@ struct SharingReplicationTests {
     }
 
     /// With the share it would come back, and the folder would be open again.
-    @Test(arguments: [5, 10, 12, 14])
+    @Test(arguments: [5, 10, 12, 15])
     @LoopActor func `deletes a record again that a failover brought back`(requests: Int) async throws {
         try await withMasters { former, next in
             let moved = records(MovedRedis(former, next, after: requests, loss: .none))
@@ -158,6 +158,24 @@ struct SharingReplicationTests {
             let ended = try await losing.unshareReplicated(owner, with: other, hasFailover: false).ended
             #expect(try ended.folders == [folder()])
             #expect(try await losing.unshareReplicated(owner, with: other, hasFailover: false).ended.isEmpty)
+        }
+    }
+
+    /// A record, and what a scan alone has counted.
+    @Test(arguments: [true, false])
+    @LoopActor func `says that a record is deleted whose deletion lost its response`(isRecord: Bool) async throws {
+        try await withMasters { former, _ in
+            let user = try #require(UserID("u_4"))
+            var change = UserRecordChange()
+            change.storageUsed(5)
+            if isRecord {
+                try await records(former).apply(change, to: user)
+            } else {
+                try await records(former).write(change, user)
+            }
+            let losing = records(losing(former, ofScriptFor: user))
+            #expect(try await losing.deleteReplicated(user, hasFailover: false).isDeleted)
+            #expect(try await !losing.deleteReplicated(user, hasFailover: false).isDeleted)
         }
     }
 
