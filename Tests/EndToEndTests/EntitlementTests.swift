@@ -50,7 +50,10 @@ extension EndToEnd {
         }
 
         @Test func `revoked credentials are not handed out again, nor after the user is enabled`() throws {
-            let options = Stack.Options(s3: true) { $0["server.requestDeadlineMilliseconds"] = 2000 }
+            let options = Stack.Options(s3: true) {
+                $0["server.requestDeadlineMilliseconds"] = 2000
+                $0["tokens.leewaySeconds"] = 2
+            }
             try Stack.run("revoke", options) { stack in
                 try stack.waitUntilReady()
                 let token = Tokens.token(user: "u_rev", device: "rev")

@@ -28,6 +28,7 @@ extension EndToEnd {
                     ] as [String: Any]
                 settings["uploads.idKeys"] = [["env": "TEST_TOKEN_SECRET"]]
                 settings["server.requestDeadlineMilliseconds"] = 2000
+                settings["tokens.leewaySeconds"] = 2
                 settings["limits"] = ["session": ["requests": 1000], "renew": ["requests": 1000]]
             }
         }

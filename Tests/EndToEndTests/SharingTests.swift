@@ -39,7 +39,10 @@ extension EndToEnd {
         }
 
         @Test func `a user who was revoked gets others from every worker`() throws {
-            let options = Self.options { $0["server.requestDeadlineMilliseconds"] = 2000 }
+            let options = Self.options {
+                $0["server.requestDeadlineMilliseconds"] = 2000
+                $0["tokens.leewaySeconds"] = 2
+            }
             try Stack.run("sharing-revoked", options) { stack in
                 for worker in 1...2 { try stack.waitUntilReady(worker: worker) }
                 let token = Tokens.token(user: "u_shared_rev")

@@ -36,18 +36,21 @@ package struct Revocation {
 
     private let records: UserRecords
     private let requestDeadline: Duration
+    private let leeway: Duration
     private let hasFailover: Bool
     private let now: @Sendable () -> Date
 
     /// - Parameters:
     ///   - requestDeadline: how long a request that was let in before may go on.
+    ///   - leeway: how far ahead of ours a clock may be that dated a token before.
     ///   - hasFailover: whether Redis is a Sentinel's or a cluster.
     package init(
-        records: UserRecords, requestDeadline: Duration = .zero, hasFailover: Bool = false,
+        records: UserRecords, requestDeadline: Duration = .zero, leeway: Duration = .zero, hasFailover: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.records = records
         self.requestDeadline = requestDeadline
+        self.leeway = leeway
         self.hasFailover = hasFailover
         self.now = now
     }
@@ -98,7 +101,9 @@ package struct Revocation {
     /// From the return on nothing that was issued before is handed out.
     ///
     /// Requests that were let in before may still be waiting for STS then: what they get within the request's deadline
-    /// counts as revoked too, and so does every sign-in of that time.
+    /// counts as revoked too, and so does every sign-in of that time. A token from before may be dated later, by the
+    /// leeway at most, and a worker that sees it only then goes by that date. Both count from the command, so the longer
+    /// of the two holds for both.
     ///
     /// - Parameters:
     ///   - disables: whether nothing new is vended either.
@@ -107,7 +112,8 @@ package struct Revocation {
     package func stopVending(
         to user: UserID, disables: Bool, at time: Date? = nil
     ) async throws(RevocationError) -> Stop {
-        let time = (time ?? now()).addingTimeInterval(Double(requestDeadline.milliseconds) / 1000)
+        let delay = max(requestDeadline, leeway)
+        let time = (time ?? now()).addingTimeInterval(Double(delay.milliseconds) / 1000)
         var change = UserRecordChange()
         change.revokedBefore(time)
         if disables { change.disabled("revoked") }

@@ -13,6 +13,9 @@ extension Settings {
 
         /// How far the clock of the issuer may be from ours that tolerates least.
         package var smallestLeeway: Duration { issuers.map { $0.leeway ?? leeway }.min() ?? leeway }
+
+        /// How far any clock may be from ours that dates tokens; session tokens have no leeway but ``leeway``.
+        package var largestLeeway: Duration { max(leeway, issuers.compactMap(\.leeway).max() ?? leeway) }
     }
 
     /// Our own tokens.

@@ -33,7 +33,7 @@ enum UserRevoke: Command {
         let disables = !flags.contains("keep-enabled")
         let roles = settings.vending.roles.distinct
         let revocation = Revocation(
-            records: records, requestDeadline: settings.server.requestDeadline,
+            records: records, requestDeadline: settings.server.requestDeadline, leeway: settings.tokens.largestLeeway,
             hasFailover: settings.redis.servers.hasFailover)
         do throws(Revocation.RevocationError) {
             let (now, isCompared) = try await revocation.currentTime(for: user)
@@ -118,7 +118,8 @@ enum UserRevoke: Command {
         minute apart. Of several revocations of a user the latest time holds.
 
         `user enable` lets the user in again, after a new sign-in; what is from before the revocation stays refused
-        and denied, and so does what is from the time after it that a request may take: one may have been under way.
+        and denied, and so does what is from a time after it: the longer of server.requestDeadlineMilliseconds, since a
+        request may have been under way, and the largest leewaySeconds, since the clock of an issuer may be ahead.
         Tokens with neither iat nor nbf are all refused; this command names the issuers that give such.
 
         What the user shares, and what others share with them, ends, with --keep-enabled too; the command lists it, since
@@ -132,8 +133,7 @@ enum UserRevoke: Command {
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on each role; for one with a profile, that
                           profile's credentials do it
           --issuer I      of which issuer --subject is, where there are several
-          --keep-enabled  the user may sign in again, once the time that a request may take is over
-                          (server.requestDeadlineMilliseconds), and get new credentials: for a lost device
+          --keep-enabled  the user may sign in again, once that time is over, and get new credentials: for a lost device
           --subject S     in place of ID: the user whom an issuer's tokens call S
 
         Exit status: 0 done, 1 failed, and the text says what was done, 2 the command line was not understood, 3 done, but a

@@ -1,6 +1,7 @@
 import CloakroomAWS
 import CloakroomCrypto
 import CloakroomHTTP
+import CloakroomJOSE
 import CloakroomLoop
 import CloakroomRedis
 import CloakroomTestSupport
@@ -76,6 +77,51 @@ struct RevocationTests {
         #expect(stop.time == time.addingTimeInterval(100) && stop.replication == nil)
         #expect(stop.undropped == .redis(.refused(code: "NOPERM")))
         #expect(redis.requests.map { $0[0] } == ["INFO", "EVALSHA", "HMGET", "HMGET", "SCAN"])
+    }
+
+    /// The clock of the issuer is ahead by all of its leeway: one worker sees the token at once, another after its `iat`.
+    @Test @LoopActor func `a token from before is refused by each worker, one whose issuer's clock is ahead as well`()
+        async throws
+    {
+        let settings = try settings(smallest())
+        let now = "1800000000"
+        let redis = FakeRedis([
+            .redisText("connected_slaves:0\r\n"), ":1\r\n",
+            .redisArray([nil, "1", "revoked", "1800000035", now]),
+            .redisArray([now, nil, nil, nil, nil, nil, "1", "1800000035", nil]),
+            "*2\r\n" + .redisText("0") + .redisArray([]),
+        ])
+        let time = time
+        let revocation = Revocation(
+            records: UserRecords(redis: redis, keyPrefix: "c:", now: { time }),
+            requestDeadline: settings.server.requestDeadline, leeway: settings.tokens.largestLeeway, now: { time })
+        _ = try await revocation.stopVending(to: #require(user), disables: true, at: time.addingTimeInterval(5))
+        let written = try #require(redis.requests.first { $0[0] == "EVALSHA" })
+        let index = try #require(written.firstIndex(of: "revokedBefore"))
+        var record = UserRecord()
+        record.revokedBefore = Date(timeIntervalSince1970: try #require(Double(written[index + 1])))
+
+        let issue = time.addingTimeInterval(30)
+        let signIns = try [1.0, 31].map { try signIn(issuedAt: issue, seenAt: time.addingTimeInterval($0)) }
+        #expect(signIns == [time.addingTimeInterval(1), issue])
+        for signIn in signIns { #expect(record.revokes(signIn)) }
+        #expect(!record.revokes(issue.addingTimeInterval(6)))
+    }
+
+    /// By what a worker compares a token, which it has not seen before.
+    @LoopActor private func signIn(issuedAt issue: Date, seenAt instant: Date) throws -> Date {
+        let key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8)))
+        let keys = KeySet(own: [.hmac(key)])
+        let issuer = Issuer(
+            name: "https://auth.example", audiences: ["cloakroom"], algorithms: [.hs256], keys: .fixed(keys))
+        let authenticator = Authenticator(
+            header: "X-Token", leeway: .seconds(30),
+            issuers: [IdentityProvider(issuer, keys: IssuerKeys(fixed: keys))], now: { instant })
+        let token = TokenSigner(issuer: issuer.name, audience: "cloakroom", key: key)
+            .token(subject: "u_1", now: issue, lifetime: .seconds(3600))
+        let request = Request(method: "POST", target: "/", fields: ["X-Token": token])
+        guard case .subject(let subject) = authenticator.identify(request) else { throw IdentityRefusal.wrongUse }
+        return try #require(subject.signIn)
     }
 
     // MARK: Accounts

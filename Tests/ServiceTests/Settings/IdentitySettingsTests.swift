@@ -51,6 +51,12 @@ struct IdentitySettingsTests {
         #expect(try load(issuers, session: Self.session).tokens.issuers.map(\.requiresNonce) == [isRequired, false])
     }
 
+    @Test(arguments: [("", 30), ("leewaySeconds: 5", 30), ("leewaySeconds: 60", 60)])
+    func `the largest leeway is an issuer's own, or that of session tokens`(setting: String, seconds: Int) throws {
+        let issuer = #"{issuer: "a", audiences: ["x"], secret: {env: "SIGNING"}, \#(setting)}"#
+        #expect(try load(issuer).tokens.largestLeeway == .seconds(seconds))
+    }
+
     @Test func `takes Apple's preset, a discovery, an address, a file and a secret together`() throws {
         let settings = try load(
             """
