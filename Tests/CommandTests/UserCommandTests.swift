@@ -163,6 +163,17 @@ struct UserCommandTests {
         #expect(unknown.contains("STS") && unknown.contains("(AccessDenied, 403)"))
     }
 
+    @Test func `says whose tokens may outlast the time for which a revoked user's record is kept`() throws {
+        let (tokens, user) = (try Self.settings().tokens, try #require(UserID("u_1")))
+        let end = Date(timeIntervalSince1970: 1_800_000_000)
+        let refusal = UserDelete.sentence(ofRevoked: user, until: end, tokens)
+        #expect(refusal.hasPrefix("nothing is deleted: u_1 was revoked, and without the record workers would accept"))
+        #expect(refusal.contains("; delete it after 2027-01-15T08:00:00Z, or with --forget-revocation; tokens of "))
+        #expect(refusal.contains("tokens of https://auth.example may live longer, and would count again"))
+        let note = UserDelete.sentence(ofForgotten: user, tokens)
+        #expect(note.contains("no longer counts as revoked, tokens of https://auth.example included"))
+    }
+
     // MARK: Proposed commands
 
     /// The words of each command at the end of a line, as a shell reads them.

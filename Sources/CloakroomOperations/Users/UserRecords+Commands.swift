@@ -16,11 +16,23 @@ extension UserRecords {
         }
     }
 
-    /// Until when the record has to stay for the sake of a revocation: sessions from before that are out end by then.
-    /// Without the record workers would hand them out again, although IAM may deny them.
+    /// Until when the record has to stay for the sake of a revocation: sessions and session tokens from before that are
+    /// out end by then. Without the record workers would hand out the sessions again, although IAM may deny them, and
+    /// accept the tokens.
     ///
     /// - Returns: `nil` where it need not stay at that time.
-    package func revocationEnd(of user: UserID, at now: Date) async throws(UserRecordError) -> Date? {
+    package func revocationEnd(
+        of user: UserID, at now: Date, by settings: Settings
+    ) async throws(UserRecordError) -> Date? {
+        guard let time = try await revocation(of: user) else { return nil }
+        let end = max(
+            Revocation.end(ofSessionsBefore: time),
+            time.addingTimeInterval(settings.revokedTokenLifetime / .seconds(1)))
+        return end > now ? end : nil
+    }
+
+    /// The time of the user's revocation; `nil` for none, or for one that cannot be read.
+    package func revocation(of user: UserID) async throws(UserRecordError) -> Date? {
         let reply: RedisReply
         do throws(RedisError) {
             // The field alone: the others may be what no command writes.
@@ -34,8 +46,7 @@ extension UserRecords {
         guard case .array(let values) = reply, case .text(let bytes)? = values.first,
             let seconds = Int(String(decoding: bytes, as: UTF8.self))
         else { return nil }
-        let end = Revocation.end(ofSessionsBefore: Date(timeIntervalSince1970: Double(seconds)))
-        return end > now ? end : nil
+        return Date(timeIntervalSince1970: Double(seconds))
     }
 
     /// The record with what only people read.
@@ -96,5 +107,16 @@ extension UserRecords {
         } catch {
             throw UserRecordError(error)
         }
+    }
+}
+
+extension Settings {
+    /// For how long after a revocation a session token from before would be accepted if it was not for the record.
+    ///
+    /// The record lets none be continued; only a worker that goes on without Redis may have done so.
+    fileprivate var revokedTokenLifetime: Duration {
+        guard let session else { return .zero }
+        let isContinued = limits.session.whenRedisIsAway == .open
+        return (isContinued ? session.maximumAge : session.lifetime) + tokens.leeway
     }
 }

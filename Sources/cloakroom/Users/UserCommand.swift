@@ -24,8 +24,8 @@ enum UserHelp {
                                  makes no record
           delete ID [--forget-revocation]
                                  forgets the record: without one, the settings decide; ends what is shared; within 12
-                                 hours of a revocation only with the option, since workers would hand out again what IAM
-                                 may deny
+                                 hours of a revocation, or as long as session tokens live, only with the option, since
+                                 workers would accept again what is from before; tokens of issuers may live longer still
           revoke ID [--apply] [--keep-enabled]
                                  disables, and denies what was issued before: see cloakroom user revoke --help
           share ID --with ID2 --prefix P --until WHEN

@@ -17,15 +17,15 @@ enum UserDelete: UserCommand {
         let (line, user) = try UserCommandLine.ofUser(options)
         let keepsRevocation = !options.flags.contains("forget-revocation")
         return line.withRecords { records in
-            if keepsRevocation, let end = try await records.revocationEnd(of: user, at: Date()) {
-                return Output.fail(
-                    "nothing is deleted: \(user.text) was revoked, and without the record workers would hand out again what "
-                        + "IAM may deny; delete it after \(end.wireText), or with --forget-revocation")
+            if keepsRevocation, let end = try await records.revocationEnd(of: user, at: Date(), by: line.settings) {
+                return Output.fail(Self.sentence(ofRevoked: user, until: end, line.settings.tokens))
             }
+            let isRevoked = try await records.revocation(of: user) != nil
             let isReadable = await records.isHash(user)
             let (isDeleted, ended, replication) = try await records.deleteReplicated(
                 user, hasFailover: line.settings.redis.servers.hasFailover)
             guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
+            if isRevoked { Output.note(Self.sentence(ofForgotten: user, line.settings.tokens)) }
             UserSharing.note(ended, of: user, line)
             let replicated = UserCommandLine.note(replication)
             guard isReadable else {
@@ -36,5 +36,21 @@ enum UserDelete: UserCommand {
             }
             return replicated
         }
+    }
+
+    /// How long issuers' tokens live, the settings do not tell.
+    static func sentence(ofRevoked user: UserID, until end: Date, _ tokens: Settings.Tokens) -> String {
+        "nothing is deleted: \(user.text) was revoked, and without the record workers would accept again what is from "
+            + "before, and hand out what IAM may deny; delete it after \(end.wireText), or with --forget-revocation; "
+            + "tokens of \(names(tokens)) may live longer, and would count again: keep the record until they expire"
+    }
+
+    static func sentence(ofForgotten user: UserID, _ tokens: Settings.Tokens) -> String {
+        "the revocation of \(user.text) is forgotten: what is from before and has not expired no longer counts as "
+            + "revoked, tokens of \(names(tokens)) included"
+    }
+
+    private static func names(_ tokens: Settings.Tokens) -> String {
+        tokens.issuers.map(\.name).joined(separator: ", ")
     }
 }

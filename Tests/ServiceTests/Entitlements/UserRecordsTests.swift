@@ -115,8 +115,30 @@ struct UserRecordsTests {
         let redis = FakeRedis([.redisArray([field])])
         let records = UserRecords(redis: redis, keyPrefix: "c:")
         let end = try await records.revocationEnd(
-            of: #require(user), at: revocation.addingTimeInterval(seconds))
+            of: #require(user), at: revocation.addingTimeInterval(seconds), by: settings(smallest()))
         #expect(end == (seconds == 43_199 ? revocation.addingTimeInterval(43_200) : nil))
+    }
+
+    /// A worker that goes on without Redis may have continued a session to the end of its age.
+    @Test(
+        arguments: [
+            ("", "", 43_199, 43_200), ("", "", 43_200, nil),
+            ("lifetimeSeconds: 86400", "", 46_800, 86_430), ("lifetimeSeconds: 86400", "", 86_430, nil),
+            ("", "limits: {session: {whenRedisIsAway: 'open'}}", 86_430, 2_592_030),
+            ("", "limits: {session: {whenRedisIsAway: 'open'}}", 2_592_030, nil),
+        ] as [(String, String, Double, Double?)])
+    @LoopActor func `a record has to tell of a revocation for as long as a session token may live`(
+        session: String, limits: String, seconds: Double, expected: Double?
+    ) async throws {
+        let keys = "issuer: 'https://own.example', keys: [{keyID: '1', secret: {env: 'SESSION'}}]"
+        let settings = try settings(
+            smallest("session: {\(keys), \(session)}, \(limits)", issuer: "for: 'session'"),
+            environment: ["SESSION": "k3Vw9sQe7RtY1uIo5PaS8dFg2HjK4lZx"])
+        let revocation = Date(timeIntervalSince1970: 1_800_000_000)
+        let records = UserRecords(redis: FakeRedis([.redisArray(["1800000000"])]), keyPrefix: "c:")
+        let end = try await records.revocationEnd(
+            of: #require(user), at: revocation.addingTimeInterval(seconds), by: settings)
+        #expect(end == expected.map { revocation.addingTimeInterval($0) })
     }
 
     @Test @LoopActor func `tells whether there is a record, and does not guess`() async throws {
