@@ -114,7 +114,9 @@ package final class SharedMemory: Sendable {
 
     /// What it holds, at most `limit` bytes of it; `nil` where that is no UTF-8.
     package func text(limit: Int) -> String? {
-        var bytes = [UInt8](repeating: 0, count: limit)
+        var status = stat()
+        guard unsafe fstat(descriptor.raw, &status) == 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size)))
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor.raw, $0.baseAddress, $0.count, 0) }
         return count < 0 ? nil : String(validating: bytes[..<count], as: UTF8.self)
     }
