@@ -23,7 +23,8 @@ enum ServeCommand: Command {
         }
         if let fault = ClockError(now: Date()) { throw .failure("cannot serve: \(fault)") }
         guard let workers = options.values["workers"] else { return try one(listen, file, options) }
-        let settings = try SettingsFile.require(file)
+        var files = SettingsFiles()
+        let settings = try SettingsFile.require(file, from: &files)
         let line: SupervisorCommandLine
         do throws(ListenPattern.PatternError) {
             let pattern = try ListenPattern(listen, workers: ListenPattern.count(workers))
@@ -31,7 +32,7 @@ enum ServeCommand: Command {
         } catch {
             throw .usage("\(error)")
         }
-        return try many(line, settings, resume: options.values["resume"])
+        return try many(line, settings, files, resume: options.values["resume"])
     }
 
     private static func one(
@@ -40,7 +41,8 @@ enum ServeCommand: Command {
         let supervisor = Worker.SupervisorLink(
             lifeline: options.values["lifeline"].flatMap { Int32($0) },
             heartbeat: options.values["heartbeat"].flatMap { Int32($0) })
-        let settings = try SettingsFile.require(file, text: supervisor.settingsText)
+        var files = supervisor.settingsFiles(file)
+        let settings = try SettingsFile.require(file, from: &files)
         guard let address = ListenAddress(listen) else {
             throw .usage("\(ListenPattern.PatternError.notAnAddress(listen))")
         }
@@ -48,13 +50,14 @@ enum ServeCommand: Command {
     }
 
     private static func many(
-        _ line: SupervisorCommandLine, _ settings: Settings, resume: String?
+        _ line: SupervisorCommandLine, _ settings: Settings, _ files: SettingsFiles, resume: String?
     ) throws(EarlyExit) -> ExitStatus {
         let count = line.listen.addresses.count
         switch resume {
-        case nil: return Supervisor.run(line, settings, resuming: nil)
+        case nil: return Supervisor.run(line, settings, files.memory, resuming: nil)
         // The supervisor before this one asks whether this program could go on in its place.
         case SupervisorCommandLine.trial:
+            // No descriptor may have been opened before: it could be this one, where that is missing.
             let descriptor = SupervisorCommandLine.trialDescriptor
             guard SupervisorState.isMissing(descriptor) || SupervisorState(adopting: descriptor, slots: count) != nil
             else {
@@ -66,7 +69,7 @@ enum ServeCommand: Command {
             guard let descriptor = Int32(number), descriptor > 2,
                 let state = SupervisorState(adopting: descriptor, slots: count)
             else { throw .usage("--resume is for the supervisor's own use") }
-            return Supervisor.run(line, settings, resuming: state)
+            return Supervisor.run(line, settings, files.memory, resuming: state)
         }
     }
 

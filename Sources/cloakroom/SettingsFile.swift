@@ -8,25 +8,41 @@ import CloakroomServer
 
 /// Loads the settings, with the process's environment and files.
 enum SettingsFile {
-    /// - Parameter text: the file's, as it was; `nil` for what it has now.
-    static func load(_ path: String, text: String? = nil) throws(SettingsErrors) -> Settings {
-        try Settings.load(file: path, environment: ProcessInfo.processInfo.environment) { name in
-            if name == path, let text { return Array(text.utf8) }
-            return bytes(of: name)
-        }
+    static func load(_ path: String) throws(SettingsErrors) -> Settings {
+        var files = SettingsFiles()
+        return try load(path, from: &files)
     }
 
-    /// - Returns: `nil` for a file that cannot be read, or is no text.
-    static func text(of path: String) -> String? { bytes(of: path).flatMap { String(validating: $0, as: UTF8.self) } }
-
-    private static func bytes(of path: String) -> [UInt8]? {
-        (try? Data(contentsOf: URL(fileURLWithPath: path))).map(Array.init)
+    /// - Parameter files: what was read before; then also what this reads.
+    static func load(_ path: String, from files: inout SettingsFiles) throws(SettingsErrors) -> Settings {
+        // The closure escapes, and so cannot capture the parameter.
+        var read = files
+        defer { files = read }
+        return try Settings.load(file: path, environment: ProcessInfo.processInfo.environment) { read.bytes(of: $0) }
     }
 
     /// For a command that ends where the settings have faults.
-    static func require(_ path: String, text: String? = nil) throws(EarlyExit) -> Settings {
-        do throws(SettingsErrors) { return try load(path, text: text) } catch {
-            throw .failure("\(path) has faults:\n\(error)")
+    static func require(_ path: String) throws(EarlyExit) -> Settings {
+        var files = SettingsFiles()
+        return try require(path, from: &files)
+    }
+
+    /// - Parameter files: as for ``load(_:from:)``.
+    static func require(_ path: String, from files: inout SettingsFiles) throws(EarlyExit) -> Settings {
+        let loaded: Result<Settings, SettingsErrors>
+        do throws(SettingsErrors) {
+            loaded = .success(try load(path, from: &files))
+        } catch {
+            loaded = .failure(error)
+        }
+        // Where the file may be missing, other settings than the operator's would be loaded without a fault.
+        if let unknown = files.unknown {
+            throw .failure(
+                "\(path): the supervisor, of another version, did not read \(unknown); have it run this one (SIGUSR2)")
+        }
+        switch loaded {
+        case .success(let settings): return settings
+        case .failure(let errors): throw .failure("\(path) has faults:\n\(errors)")
         }
     }
 }

@@ -15,13 +15,20 @@ enum Worker {
         /// Shared memory; see ``WorkerMemory``.
         var heartbeat: Int32?
 
-        /// That of the file, as the supervisor has read it; `nil` for a worker that reads the file itself.
-        var settingsText: String? {
-            guard let heartbeat, let words = try? MappedCounters(descriptor: heartbeat, count: WorkerMemory.count),
-                WorkerMemory.Capabilities(rawValue: words[WorkerMemory.capabilities]).contains(.settings)
-            else { return nil }
-            return SharedMemory(adopting: WorkerMemory.settingsDescriptor)
-                .text(limit: WorkerMemory.maximumSettingsBytes)
+        /// As the supervisor has read them; none where this worker is to read them itself.
+        ///
+        /// - Parameter path: of the settings file.
+        func settingsFiles(_ path: String) -> SettingsFiles {
+            guard let heartbeat, let words = try? MappedCounters(descriptor: heartbeat, count: WorkerMemory.count)
+            else { return SettingsFiles() }
+            let capabilities = WorkerMemory.Capabilities(rawValue: words[WorkerMemory.capabilities])
+            guard capabilities.contains(.settingsFiles) || capabilities.contains(.settingsText),
+                // Closed when this returns: secrets are in it.
+                let text = SharedMemory(adopting: WorkerMemory.settingsDescriptor)
+                    .text(limit: WorkerMemory.maximumSettingsBytes)
+            else { return SettingsFiles() }
+            guard capabilities.contains(.settingsFiles) else { return SettingsFiles(path: path, text: text) }
+            return SettingsFiles(text) ?? SettingsFiles()
         }
     }
 

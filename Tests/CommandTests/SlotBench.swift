@@ -42,14 +42,21 @@ final class SlotBench {
         try script.write(toFile: folder["script"], atomically: true, encoding: .utf8)
         launcher = WorkerLauncher(
             file: ProgramFile(path: program), ownProgram: program, lifeline: lifeline, settingsFile: folder["script"],
-            folder: nil)
+            settings: Self.settings(in: folder["script"]), folder: nil)
         let timeouts = WorkerSlot.Timeouts(hungAfter: .seconds(60), drain: .seconds(5), ready: .milliseconds(500))
         slot = WorkerSlot(
             address: .unix(path: folder["w.sock"]), program: launcher, timeouts: timeouts,
             log: Log(sink: nil, level: .error))
     }
 
-    func text() throws -> String { try String(contentsOfFile: script, encoding: .utf8) }
+    /// The script as it is now, for a reload.
+    func settings() -> SharedMemory? { Self.settings(in: script) }
+
+    private static func settings(in file: String) -> SharedMemory? {
+        var files = SettingsFiles()
+        _ = files.bytes(of: file)
+        return files.memory
+    }
 
     /// What the next worker does.
     func write(_ script: String) throws { try script.write(toFile: self.script, atomically: true, encoding: .utf8) }
@@ -87,9 +94,12 @@ final class SlotBench {
         return started[number - 1]
     }
 
-    /// As the process was given them.
+    /// The script as the process was given it in place of settings.
     func settings(of process: pid_t) throws -> String {
-        try String(contentsOfFile: "\(socket).settings.\(process)", encoding: .utf8)
+        let text = try String(contentsOfFile: "\(socket).settings.\(process)", encoding: .utf8)
+        var files = try #require(SettingsFiles(text))
+        let bytes = files.bytes(of: script)
+        return String(decoding: try #require(bytes), as: UTF8.self)
     }
 
     /// Whether the process has ended; it is still to be waited for.

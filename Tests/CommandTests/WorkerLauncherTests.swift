@@ -19,7 +19,7 @@ struct WorkerLauncherTests {
         try bench.write(SlotBench.comesUp + "\n# second")
         #expect(try await bench.settings(of: bench.started(1)).hasSuffix("# first"))
         for isDone in [false, true] {
-            bench.launcher.beginReload(settings: try bench.text())
+            bench.launcher.beginReload(settings: bench.settings())
             slot.replace()
             let replacement = try await bench.started(isDone ? 4 : 2)
             try await bench.look { slot.replacement == .done }
@@ -40,7 +40,7 @@ struct WorkerLauncherTests {
         slot.start()
         try await bench.look { slot.published != nil }
         try bench.write(SlotBench.comesUp + "\n# second")
-        bench.launcher.beginReload(settings: try bench.text())
+        bench.launcher.beginReload(settings: bench.settings())
         // The reload has not come to its place yet.
         #expect(try await bench.settingsAfterCrash().hasSuffix("# first"))
         slot.replace()
@@ -64,7 +64,7 @@ struct WorkerLauncherTests {
         try bench.install(fails)
         _ = try await bench.settingsAfterCrash()
 
-        bench.launcher.beginReload(settings: try bench.text())
+        bench.launcher.beginReload(settings: bench.settings())
         slot.replace()
         #expect(try await bench.end(of: try await bench.started(3)) == .exited(status: 3))
         #expect(slot.replacement == .failed)
@@ -73,7 +73,7 @@ struct WorkerLauncherTests {
 
         // One that was reloaded goes on to be run when another lies in its place.
         try bench.install(#"echo $$ >> "$socket.second"; . "$8""#)
-        bench.launcher.beginReload(settings: try bench.text())
+        bench.launcher.beginReload(settings: bench.settings())
         slot.replace()
         try await bench.look { slot.replacement == .done }
         bench.launcher.endReload(isDone: true)

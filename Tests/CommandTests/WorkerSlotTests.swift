@@ -146,7 +146,7 @@ struct WorkerSlotTests {
         try await bench.look { bench.slot.published != nil }
         let worker = bench.slot.published
         try bench.removeProgram()
-        bench.launcher.beginReload(settings: try bench.text())
+        bench.launcher.beginReload(settings: bench.settings())
         bench.slot.replace()
         #expect(bench.slot.replacement == .failed && bench.slot.published === worker)
     }

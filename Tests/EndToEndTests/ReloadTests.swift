@@ -225,6 +225,66 @@ extension EndToEnd {
             }
         }
 
+        @Test func `workers that end are followed by their like though the files that the settings name have changed`()
+            throws
+        {
+            let template = #"""
+                {"Version": "2012-10-17", "Statement": [
+                  {"Effect": "Allow", "Action": "s3:GetObject",
+                   "Resource": "arn:${partition}:s3:::${bucket}/photos/${user}/*"}
+                ]}
+                """#
+            func write(_ text: String, _ name: String, in stack: Stack) throws {
+                try text.write(toFile: "\(stack.folder)/\(name)", atomically: false, encoding: .utf8)
+            }
+            var options = Stack.Options(workers: 2, s3: true) {
+                $0["vending.scopes"] = ["look": ["template": "look.json"]]
+                $0["tokens.issuers"] = [
+                    [
+                        "issuer": Tokens.issuer, "audiences": ["cloakroom"], "algorithms": ["HS256"],
+                        "secret": ["file": "token-secret"],
+                    ] as [String: Any]
+                ]
+            }
+            options.prepare = {
+                try write(template, "look.json", in: $0)
+                try write(Tokens.secret, "token-secret", in: $0)
+            }
+            try Stack.run("changed-files", options) { stack in
+                func expectBothServe() throws {
+                    for number in 1...2 {
+                        try stack.waitUntilReady(worker: number)
+                        let vended = try stack.ask(.vend(Tokens.fresh(), scope: "look"), worker: number)
+                        #expect(vended.status == 200, "\(number): \(vended.text)")
+                    }
+                }
+                try expectBothServe()
+                let old = stack.workers
+                try write("{", "look.json", in: stack)
+                try write(Secrets.random(), "token-secret", in: stack)
+                for worker in old { kill(worker, SIGKILL) }
+                try Self.settle(stack)
+                #expect(Set(old).isDisjoint(with: stack.workers))
+                try expectBothServe()
+                // The same files are refused at a reload.
+                let successors = stack.workers
+                stack.server?.signal(SIGHUP)
+                try wait(for: "the refusal", within: .seconds(10)) {
+                    stack.logLines("settings have faults; the workers stay").count == 1
+                }
+                #expect(stack.workers == successors)
+                // With the template as it was, the other secret is taken.
+                try write(template, "look.json", in: stack)
+                stack.server?.signal(SIGHUP)
+                try wait(for: "a reload", within: .seconds(30)) {
+                    stack.logLines("all workers are replaced").count == 1
+                }
+                for number in 1...2 {
+                    #expect(try stack.ask(.vend(Tokens.fresh(), scope: "look"), worker: number).status == 401)
+                }
+            }
+        }
+
         @Test func `a worker killed while new settings lead to no Redis is followed by one that is ready`() throws {
             var options = Self.pair
             options.s3 = true

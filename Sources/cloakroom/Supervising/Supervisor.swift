@@ -46,9 +46,11 @@ final class Supervisor {
     private static let trialTimeout: Duration = .seconds(10)
     nonisolated private static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR2, SIGCHLD]
 
-    /// - Parameter state: what the program that ran in this process before hands on; `nil` for a start.
+    /// - Parameters:
+    ///   - files: what the settings were loaded from, for the workers; see ``SettingsFiles/memory``.
+    ///   - state: what the program that ran in this process before hands on; `nil` for a start.
     nonisolated static func run(
-        _ line: SupervisorCommandLine, _ settings: Settings, resuming state: SupervisorState?
+        _ line: SupervisorCommandLine, _ settings: Settings, _ files: SharedMemory?, resuming state: SupervisorState?
     ) -> ExitStatus {
         Signals.block(signals)
         signal(SIGPIPE, SIG_IGN)
@@ -59,7 +61,7 @@ final class Supervisor {
         return .onLoop {
             do {
                 let log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
-                let supervisor = try Supervisor(line, settings, log, state)
+                let supervisor = try Supervisor(line, settings, files, log, state)
                 return try await supervisor.run(resumed: state != nil)
             } catch {
                 return Output.fail("cannot supervise: \(error)")
@@ -68,7 +70,8 @@ final class Supervisor {
     }
 
     private init(
-        _ line: SupervisorCommandLine, _ settings: Settings, _ log: Log, _ state: SupervisorState?
+        _ line: SupervisorCommandLine, _ settings: Settings, _ files: SharedMemory?, _ log: Log,
+        _ state: SupervisorState?
     ) throws(SystemError) {
         self.line = line
         self.log = log
@@ -80,7 +83,7 @@ final class Supervisor {
             log.error("no folder for the supervisor: each worker shows its own metrics", ["reason": .text("\(error)")])
         }
         let launcher = WorkerLauncher(
-            file: program, lifeline: lifeline, settingsFile: line.settingsFile, folder: folder)
+            file: program, lifeline: lifeline, settingsFile: line.settingsFile, settings: files, folder: folder)
         self.launcher = launcher
         let timeouts = WorkerSlot.Timeouts(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
         slots = line.listen.addresses.map { WorkerSlot(address: $0, program: launcher, timeouts: timeouts, log: log) }
@@ -176,16 +179,16 @@ final class Supervisor {
             return
         }
         // Read once: the workers get what was looked at.
-        let text = SettingsFile.text(of: line.settingsFile)
+        var files = SettingsFiles()
         do {
-            _ = try SettingsFile.load(line.settingsFile, text: text)
+            _ = try SettingsFile.load(line.settingsFile, from: &files)
         } catch {
             isReloadDue = true
             // The workers would not start with them; those that run know better ones.
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])
         }
         log.info("replacing the workers", ["workers": .integer(slots.count)])
-        launcher.beginReload(settings: text)
+        launcher.beginReload(settings: files.memory)
         isReload = true
         replacing = slots[...]
         replacing.first?.replace()

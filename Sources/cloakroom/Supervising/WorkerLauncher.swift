@@ -11,14 +11,15 @@ final class SharedLifeline: Sendable {
 /// How a worker is started.
 ///
 /// One that replaces a worker which has ended by itself has the program and the settings of the last start, change of the
-/// program or reload that succeeded, whatever lies on the disk meanwhile: a fault there does no harm before it is seen at a reload.
+/// program or reload that succeeded, with the files that they name, whatever lies on the disk meanwhile: a fault there
+/// does no harm before it is seen at a reload, and a new secret or template takes effect in no worker before.
 /// During a reload this holds for each address until the reload has given it a new worker.
 @LoopActor
 final class WorkerLauncher {
     /// What workers are started with.
     private struct Version {
         let program: WorkerProgram
-        /// The file's text; `nil` where that could not be kept, so that workers read the file themselves.
+        /// See ``SettingsFiles/memory``.
         let settings: SharedMemory?
     }
 
@@ -42,26 +43,24 @@ final class WorkerLauncher {
     private var reloadedAddresses: Set<String> = []
     private let serviceStart = ProcessStart.secondsSince1970
 
+    /// - Parameter settings: see ``SettingsFiles/memory``.
     init(
         file: ProgramFile, ownProgram: String = ProgramFile.own, lifeline: SharedLifeline, settingsFile: String,
-        folder: SupervisorFolder?
+        settings: SharedMemory?, folder: SupervisorFolder?
     ) {
         self.file = file
         self.lifeline = lifeline
         self.settingsFile = settingsFile
         self.folder = folder
-        accepted = Version(
-            program: WorkerProgram(path: file.path, source: ownProgram),
-            settings: Self.kept(SettingsFile.text(of: settingsFile)))
+        accepted = Version(program: WorkerProgram(path: file.path, source: ownProgram), settings: settings)
     }
 
     /// Has workers that are started anew run the program that lies at the path now, and read these settings; all others do
     /// once ``endReload(isDone:)`` says so.
     ///
-    /// - Parameter text: the file's.
-    func beginReload(settings text: String?) {
-        candidate = Version(
-            program: WorkerProgram(path: file.path, source: file.path), settings: Self.kept(text))
+    /// - Parameter settings: see ``SettingsFiles/memory``.
+    func beginReload(settings: SharedMemory?) {
+        candidate = Version(program: WorkerProgram(path: file.path, source: file.path), settings: settings)
         reloadedAddresses = []
     }
 
@@ -80,13 +79,6 @@ final class WorkerLauncher {
         return candidate
     }
 
-    private static func kept(_ text: String?) -> SharedMemory? {
-        guard let text, text.utf8.count <= WorkerMemory.maximumSettingsBytes else {
-            return nil
-        }
-        return try? SharedMemory(holding: text)
-    }
-
     func start(_ start: Start, on address: String) throws(SystemError) -> RunningWorker {
         let version = version(for: start, on: address)
         let (words, memory) = try MappedCounters.shared(count: WorkerMemory.count)
@@ -98,7 +90,7 @@ final class WorkerLauncher {
         let lifeline = lifeline.lifeline.readEnd.raw
         let shared = folder?.descriptor
         if shared != nil { capabilities.insert(.metricsFolder) }
-        if version.settings != nil { capabilities.insert(.settings) }
+        if version.settings != nil { capabilities.insert(.settingsFiles) }
         words.add(capabilities.rawValue, at: WorkerMemory.capabilities)
         words.add(UInt64(serviceStart), at: WorkerMemory.start)
         func spawn(_ memory: Int32, _ settings: Int32) throws(SystemError) -> pid_t {

@@ -32,11 +32,14 @@ enum WorkerMemory {
         static let publishesSocket = Capabilities(rawValue: 1)
         /// It passes a folder for the counters of all its workers, as ``metricsFolderDescriptor``.
         static let metricsFolder = Capabilities(rawValue: 2)
-        /// It passes the text of the settings, as ``settingsDescriptor``.
-        static let settings = Capabilities(rawValue: 4)
+        /// It is of an earlier version: it passes the text of the settings file alone, as ``settingsDescriptor``.
+        static let settingsText = Capabilities(rawValue: 4)
+        /// It passes the ``SettingsFiles``, as ``settingsDescriptor``. A worker of an earlier version reads the disk.
+        static let settingsFiles = Capabilities(rawValue: 8)
     }
 
     static let metricsFolderDescriptor: Int32 = 5
     static let settingsDescriptor: Int32 = 6
-    static let maximumSettingsBytes = 1 << 20
+    /// Of the ``SettingsFiles/text``: files of about 3 MB together.
+    static let maximumSettingsBytes = 4 << 20
 }
