@@ -22,6 +22,8 @@ final class SentinelRedis: RedisDeployment {
     private var epoch = 1
     private var isMinding = false
     private var isFailingOver = false
+    /// Whether it is too late to give the failover up.
+    private var isPromoting = false
     /// Since when each server has not been what it should be, in the eyes of the sentinels.
     private var since: [String: UInt64] = [:]
 
@@ -77,9 +79,10 @@ final class SentinelRedis: RedisDeployment {
         Trace.reached(node === master ? "a master crashed" : "a replica crashed")
         mind()
         await pause(seconds)
-        // A server without persistence that comes back before it was replaced has nothing, and so have its replicas then.
+        // A server without persistence that comes back before it was replaced has nothing, and so have its replicas then. A
+        // failover that has begun, but promotes none yet, is given up for it.
         let losesData = Int.random(in: 0..<4, using: &random) == 0
-        if losesData, node === master, !isFailingOver {
+        if losesData, node === master, !isPromoting {
             oracle.dataWasLost()
             Trace.reached("a master came back without its data")
         }
@@ -183,6 +186,7 @@ final class SentinelRedis: RedisDeployment {
         defer { isFailingOver = false }
         await pause(Double.random(in: 0.05...1, using: &random))
         guard isManual || isDown(former), sees(best) else { return }
+        isPromoting = true
         epoch += 1
         Trace.note(leader.name, "replaces \(former.name) by \(best.name), epoch \(epoch)")
         Trace.reached(isManual ? "manual failover" : "failover")
@@ -195,6 +199,7 @@ final class SentinelRedis: RedisDeployment {
         best.promote()
         former.wasReplaced()
         master = best
+        isPromoting = false
         await pause(Double.random(in: 0.01...1, using: &random))
         leader.publish("+promoted-slave", former, best)
         for other in nodes where other !== best && other !== former && other.leader === former {
