@@ -11,7 +11,8 @@ final class Front {
     private struct Server {
         let worker: WorkerProcess
         let client: FastCGIClient
-        var exchanges: [ObjectIdentifier: Exchange] = [:]
+        /// By their order: that of addresses in memory is not the seed's.
+        var exchanges: [Int: Exchange] = [:]
     }
 
     /// One request at one worker, which may end before it.
@@ -35,6 +36,7 @@ final class Front {
     private var servers: [Server] = []
     private let oracle: Oracle
     private var arrivals: [Once] = []
+    private var exchangeCount = 0
     private(set) var underWay = 0
     private var killed: Set<String> = []
     private static let timeout = Duration.seconds(30)
@@ -50,8 +52,11 @@ final class Front {
         guard let index = servers.firstIndex(where: { $0.worker === worker }) else { return }
         let server = servers.remove(at: index)
         if !server.exchanges.isEmpty { Trace.reached(isDead ? .killedUnderLoad : .reloadUnderLoad) }
-        if isDead { killed.insert(worker.name) }
-        if isDead { for exchange in server.exchanges.values { exchange.end(.failure(.interrupted), isOfKill: true) } }
+        guard isDead else { return }
+        killed.insert(worker.name)
+        for (_, exchange) in server.exchanges.sorted(by: { $0.key < $1.key }) {
+            exchange.end(.failure(.interrupted), isOfKill: true)
+        }
     }
 
     /// The worker with most requests, if one has any.
@@ -92,14 +97,14 @@ final class Front {
 
     private func exchange(_ request: UpstreamRequest, at index: Int) async -> Result<UpstreamResponse, ExchangeError> {
         let (worker, client) = (servers[index].worker, servers[index].client)
-        var own: ObjectIdentifier?
+        exchangeCount += 1
+        let own = exchangeCount
         let result = await withCheckedContinuation { continuation in
             let exchange = Exchange(continuation)
-            own = ObjectIdentifier(exchange)
-            servers[index].exchanges[ObjectIdentifier(exchange)] = exchange
+            servers[index].exchanges[own] = exchange
             client.send(request, timeout: Self.timeout) { exchange.end($0) }
         }
-        if let own, let index = servers.firstIndex(where: { $0.worker === worker }) {
+        if let index = servers.firstIndex(where: { $0.worker === worker }) {
             servers[index].exchanges[own] = nil
         }
         return result
