@@ -40,6 +40,10 @@ struct SimulationOptions: Sendable {
             }
         }
         if folder.isEmpty { Self.fail("--folder is missing: an empty one, on a tmpfs") }
+        // Else the order of sets and dictionaries is that of their addresses, and a seed does something else each time.
+        if ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] != "1" {
+            Self.fail("SWIFT_DETERMINISTIC_HASHING is not 1: deploy/simulation sets it")
+        }
     }
 
     private static func names(_ text: String) -> Set<String> {
