@@ -282,11 +282,14 @@ final class World {
     /// `cloakroom user revoke --keep-enabled`: until Redis and a replica have it, as a person repeats a command that failed.
     private func revoke(_ user: String) async {
         guard let id = UserID(user) else { return }
-        var change = UserRecordChange()
-        let time = Date()
-        change.revokedBefore(time)
-        oracle.revokes(user, before: time)
+        let settings = operatorSettings
         for _ in 0..<20 {
+            // Each run of the command has its own time; of several the latest holds.
+            let time = Revocation.time(
+                of: Date(), requestDeadline: settings.server.requestDeadline, leeway: settings.tokens.largestLeeway)
+            var change = UserRecordChange()
+            change.revokedBefore(time)
+            oracle.revokes(user, before: time)
             if await isRevoked(id, change) {
                 oracle.revoked(user, before: time)
                 Trace.note("operator", "has revoked \(user)")

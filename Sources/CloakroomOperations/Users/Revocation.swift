@@ -88,6 +88,12 @@ package struct Revocation {
 
     // MARK: Vending
 
+    /// Before which sessions and tokens count as revoked by a command; the parameters are those of
+    /// ``init(records:requestDeadline:leeway:hasFailover:now:)``.
+    package static func time(of command: Date, requestDeadline: Duration, leeway: Duration) -> Date {
+        command.addingTimeInterval(Double(max(requestDeadline, leeway).milliseconds) / 1000)
+    }
+
     /// What a stop of vending came to.
     package struct Stop: Sendable {
         /// Before which sessions count as revoked: by the record, where the later of several revocations stands.
@@ -112,8 +118,7 @@ package struct Revocation {
     package func stopVending(
         to user: UserID, disables: Bool, at time: Date? = nil
     ) async throws(RevocationError) -> Stop {
-        let delay = max(requestDeadline, leeway)
-        let time = (time ?? now()).addingTimeInterval(Double(delay.milliseconds) / 1000)
+        let time = Self.time(of: time ?? now(), requestDeadline: requestDeadline, leeway: leeway)
         var change = UserRecordChange()
         change.revokedBefore(time)
         if disables { change.disabled("revoked") }
