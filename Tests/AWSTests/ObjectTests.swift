@@ -118,4 +118,15 @@ struct ObjectTests {
         #expect(transport.requests.map(\.method) == ["DELETE", "GET"])
         #expect(transport.requests.last?.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b?tagging")
     }
+
+    @Test(arguments: [[], Array("<html>Welcome</html>".utf8), Array("<CopyObjectResult/>".utf8)])
+    func `a deletion is done when the store says so as S3 does, and by no other success`(body: [UInt8]) async throws {
+        let page = UpstreamResponse(status: 200, body: body)
+        await #expect(throws: AWSError(.transient, status: 200, code: "Status200")) {
+            try await fake.s3(ScriptedTransport(page)).delete(address(), deadline: fake.deadline())
+        }
+        let transport = ScriptedTransport(page, UpstreamResponse(status: 204))
+        try await fake.s3(transport).delete(address(), deadline: fake.deadline())
+        #expect(transport.requests.map(\.method) == ["DELETE", "DELETE"])
+    }
 }

@@ -133,6 +133,11 @@ extension S3Client {
     package func delete(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(AWSError) {
         var counts = AttemptCounts()
         try await upstream.call(
-            message("DELETE", object), deadline: deadline, counts: &counts, decode: Self.done)
+            message("DELETE", object), deadline: deadline, counts: &counts, decode: Self.deleted)
+    }
+
+    /// S3 API Reference, DeleteObject: 204. Another success, such as a page with 200, is of something in between.
+    static func deleted(_ response: UpstreamResponse) throws(AWSError) {
+        guard response.status == 204 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
     }
 }

@@ -57,8 +57,7 @@ extension S3Client {
             message("DELETE", object), deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             if response.status == 404, AWSErrorResponse(response.body)?.code == "NoSuchKey" { return false }
-            // S3 API Reference, DeleteObject: 204. Another success, such as a page with 200, is of something in between.
-            guard response.status == 204 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
+            try Self.deleted(response)
             return response.fields["x-amz-delete-marker"] == "true"
         }
     }
