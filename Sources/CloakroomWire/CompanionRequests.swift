@@ -33,7 +33,7 @@ package struct CompanionUploadRequest: WireEncodable {
 
     /// The text that ``Route/companionForm`` has of the same value: in a query all is text.
     ///
-    /// - Returns: `nil` for arrays and objects, and for numbers whose digits may be others than those that were sent.
+    /// - Returns: `nil` for arrays and objects, and for whole numbers whose digits may be others than those sent.
     private static func text(of value: JSON) -> String? {
         switch value {
         case .string(let text): return text

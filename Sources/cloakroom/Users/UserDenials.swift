@@ -31,10 +31,9 @@ struct UserDenials {
         var deniesOthers = false
         var moved: Set<UserID> = []
         for role in roles {
-            guard let denial = await denial(in: role) else {
-                areAll = false
-                continue
-            }
+            let (denial, isDone) = await denial(in: role)
+            areAll = areAll && isDone
+            guard let denial else { continue }
             if let everyone = denial.policy.everyone, everyone >= time { deniesOthers = true }
             moved.formUnion(denial.moved)
         }
@@ -47,8 +46,8 @@ struct UserDenials {
         return areAll
     }
 
-    /// - Returns: `nil` for a failure, already told.
-    private func denial(in role: SessionRole) async -> Revocation.Denial? {
+    /// - Returns: `nil` where nothing was written; whether all is well, else it is told.
+    private func denial(in role: SessionRole) async -> (Revocation.Denial?, isDone: Bool) {
         let iam: IAMClient
         do {
             try await upstreams.credentials(of: role).require()
@@ -57,7 +56,7 @@ struct UserDenials {
             _ = Output.fail(
                 "vending is stopped, but sessions of the role \(role.arn) from before are not denied: \(error)\n"
                     + "Try again, or put on the role what revoke without --apply prints")
-            return nil
+            return (nil, false)
         }
         do throws(Revocation.RevocationError) {
             let lead = try await lead(of: role)
@@ -69,12 +68,12 @@ struct UserDenials {
                 _ = Output.fail(
                     "AWS' clock is \(Int(lead)) seconds ahead of this host's: sessions are denied by AWS' clock, but tokens "
                         + "are refused by the other; set the clocks of this host and of Redis, and run this again")
-                return nil
+                return (denial, false)
             }
-            return denial
+            return (denial, true)
         } catch {
             _ = Output.fail(UserRevoke.sentence(error, of: user, role, line))
-            return nil
+            return (nil, false)
         }
     }
 
@@ -108,6 +107,13 @@ struct UserDenials {
     ///
     /// - Parameter users: `nil` for all.
     private func dropOthers(_ users: Set<UserID>?) async {
+        // What they are vended until then is denied, too, and would be kept anew.
+        let wait = time.timeIntervalSince(Date())
+        if wait > 0 {
+            let end = Timestamp(time).iso8601
+            Output.note("waiting until \(end): what other users are vended before then is denied as well")
+            try? await LoopActor.sleep(for: .seconds(wait))
+        }
         do throws(UserRecordError) {
             let count: Int
             if let users {
