@@ -145,6 +145,9 @@ extension EndToEnd {
             let options = Stack.Options(s3: true) { settings in
                 settings["aws.iamEndpoint"] = iam.url
                 settings["vending.credentialCache.shared"] = ["enabled": true, "keys": [["env": "TEST_TOKEN_SECRET"]]]
+                // The command waits for the longer of them.
+                settings["server.requestDeadlineMilliseconds"] = 2000
+                settings["tokens.leewaySeconds"] = 2
             }
             try Stack.run("shared-time", options) { stack in
                 try stack.waitUntilReady()
