@@ -46,10 +46,7 @@ struct RevocationTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let time = time
         let keeper = PolicyKeeper()
-        let iam = IAMClient(
-            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            isolation: LoopActor.shared)
+        let iam = try Self.iam(keeper)
         try await withRedis(server.path) { redis in
             let records = UserRecords(redis: redis, keyPrefix: "c[1]:", now: { time })
             let revocation = Revocation(records: records, now: { time })
@@ -147,10 +144,7 @@ struct RevocationTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let keeper = PolicyKeeper()
-        let iam = IAMClient(
-            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            isolation: LoopActor.shared)
+        let iam = try Self.iam(keeper)
         let time = time
         try await withRedis(server.path) { redis in
             let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
@@ -178,10 +172,7 @@ struct RevocationTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let keeper = PolicyKeeper()
-        let iam = IAMClient(
-            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            isolation: LoopActor.shared)
+        let iam = try Self.iam(keeper)
         let time = time
         try await withRedis(server.path) { redis in
             try await withRedis(server.path) { other in
@@ -222,10 +213,7 @@ struct RevocationTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let keeper = PolicyKeeper()
-        let iam = IAMClient(
-            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            isolation: LoopActor.shared)
+        let iam = try Self.iam(keeper)
         let time = time
         try await withRedis(server.path) { redis in
             let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
@@ -251,6 +239,13 @@ struct RevocationTests {
         }
     }
 
+    private static func iam(_ keeper: PolicyKeeper) throws -> IAMClient {
+        IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            isolation: LoopActor.shared)
+    }
+
     /// How often `SET` was called, as Redis itself counts it.
     @LoopActor private static func locks(_ redis: RedisConnection) async throws -> Int {
         guard case .text(let bytes) = try await redis.send(RedisCommand(["INFO", "commandstats"])) else { return 0 }
@@ -263,10 +258,7 @@ struct RevocationTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let keeper = PolicyKeeper()
-        let iam = IAMClient(
-            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            isolation: LoopActor.shared)
+        let iam = try Self.iam(keeper)
         let unknown = #"{"Version":"2012-10-17","Statement":[]}"#.replacing("[]", with: "[{}]")
         try await iam.put(unknown, as: RevocationPolicy.name, ofRole: "vending", deadline: .now + .seconds(5))
         let kept = keeper.text
