@@ -30,6 +30,15 @@ import Testing
 
     private let conversation = RetentionFixture.conversation
 
+    /// A new store; its first key passes the gate.
+    private static func begun(
+        in folder: URL, _ vault: HeldVault, _ reading: RetentionClock.Reading
+    ) async throws -> SQLiteMessageStorage {
+        async let opened = SQLiteMessageStorage(folder: folder, vault: vault, reading: reading, step: { _ in })
+        await vault.gate.letFirstPass(of: 1)
+        return try await opened
+    }
+
     @Test func `messages that are deleted while a purge puts keys out of reach are purged as well`() async throws {
         let device = try await RetentionFixture()
         await device.storage.close()
@@ -37,10 +46,7 @@ import Testing
         let (folder, clocks, gate) = (device.folder, device.clocks, CallGate())
         // The vault takes the first key at once.
         let vault = HeldVault(gate: gate)
-        async let opened = SQLiteMessageStorage(
-            folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
-        await gate.letFirstPass(of: 1)
-        let storage = try await opened
+        let storage = try await Self.begun(in: folder, vault, clocks.reading)
         let retention = try await MessageRetention(
             of: RetentionFixture.own, storage: storage,
             runtime: RuntimeDependencies(wallClock: { clocks.reading.wall.date }, now: { clocks.instant }),
@@ -251,10 +257,7 @@ import Testing
         try FileManager.default.removeItem(at: device.folder)
         let (folder, clocks, gate) = (device.folder, device.clocks, CallGate())
         let vault = HeldVault(gate: gate)
-        async let opened = SQLiteMessageStorage(
-            folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
-        await gate.letFirstPass(of: 1)
-        let storage = try await opened
+        let storage = try await Self.begun(in: folder, vault, clocks.reading)
         let retention = try await MessageRetention(
             of: RetentionFixture.own, storage: storage, read: { clocks.reading })
         let erasure = Task { await CloakroomError.code { try await retention.eraseEverything() } }
