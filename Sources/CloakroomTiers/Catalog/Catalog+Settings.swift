@@ -25,6 +25,8 @@ enum CatalogSetting: String {
     case snapshotTier = "snapshot_tier"
     /// The highest sequence of a snapshot that was ever used.
     case snapshotSequence = "snapshot_sequence"
+    /// The highest id of a photo that the tier may have, or another device may know of, though its record does not say so.
+    case sharedPhoto = "shared_photo"
     /// In bytes: what was published of changes, and all that was written as snapshots.
     case changedBytes = "snapshot_changed_bytes"
     case writtenBytes = "snapshot_written_bytes"
@@ -58,6 +60,20 @@ extension SQLiteDatabase {
 
     func add(_ amount: Int64, to setting: CatalogSetting) throws(SQLiteError) {
         try set(setting, to: "\(number(setting) + amount)")
+    }
+
+    /// Has all photos that there are now count as ``isShared(_:)`` from then on.
+    func markAllShared() throws(SQLiteError) {
+        let last = try first("SELECT max(id) FROM photo") { row in row.integer(0) }
+        try set(.sharedPhoto, to: "\(last ?? 0)")
+    }
+
+    /// Whether the tier may have a photo, or another device may know of it, though its record does not say so: it says no
+    /// more whether a snapshot has ever named the photo. Ids are not given again.
+    func isShared(_ id: Int64) throws(SQLiteError) -> Bool {
+        if let last = try setting(.sharedPhoto) { return id <= Int64(last) ?? .max }
+        // Earlier versions did not record it.
+        return try setting(.snapshotSequence) != nil
     }
 }
 

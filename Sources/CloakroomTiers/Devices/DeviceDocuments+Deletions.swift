@@ -71,6 +71,9 @@ extension DeviceDocuments {
                 "SELECT md5 FROM tombstone WHERE EXISTS (SELECT 1 FROM photo WHERE photo.md5 = tombstone.md5)"
             ) { row in row.blob(0) }
         }
+        guard !present.isEmpty else { return }
+        // Their objects stay: removed once more, also before they are published or uploaded, they are to be deleted again.
+        try catalog.perform { database throws(SQLiteError) in try database.markAllShared() }
         try dropTombstones(present)
     }
 

@@ -100,6 +100,8 @@ extension DeviceDocuments {
             let next = try database.number(.snapshotSequence) + .random(in: 1...1_000)
             let sequence = min(max(time, next), DeviceDocumentName.maximumSequence)
             try database.set(.snapshotSequence, to: "\(sequence)")
+            // Before the upload: other devices may see the document before its end, or in spite of it.
+            try database.markAllShared()
             try database.run(
                 "INSERT INTO segment (sequence, byte_count, entry_count, is_merged) VALUES (?, ?, ?, ?)",
                 [

@@ -69,8 +69,11 @@ extension Catalog {
                 }
             }
             guard let row = try Self.photo(id, in: database) else { return nil }
-            // What no snapshot names and no upload has begun with is nowhere else.
-            if row.state != .hot || row.tier != nil || row.segment != nil, let tier = row.tier?.description ?? tier {
+            // What no snapshot ever named and no upload has begun with is nowhere else.
+            let isShared = try database.isShared(id)
+            if isShared || row.state != .hot || row.tier != nil || row.segment != nil,
+                let tier = row.tier?.description ?? tier
+            {
                 try database.run(
                     """
                     INSERT OR REPLACE INTO tombstone (md5, sha256, byte_count, format, tier, removed_at)

@@ -93,4 +93,63 @@ import Testing
             first.clock.pass(days: 1.3)
         }
     }
+
+    /// Both leave its record as if no snapshot had ever named it.
+    @Test(arguments: [false, true])
+    func `a photo that is removed, added again, and removed before it is uploaded is deleted`(
+        isPinned: Bool
+    ) async throws {
+        let device = try StoreFixture(RetentionPolicy(uploadTime: .whenDue))
+        _ = try await device.addOld("a")
+        #expect(await device.store.run().evicted == 1)
+        try await device.store.remove(name: "a")
+        _ = await device.store.run()
+        device.clock.pass(days: 2.1)
+        let id = try await device.add("a")
+        _ = await device.store.run()
+        #expect(device.isStored("a"))
+        if isPinned { try await device.store.pin(id) } else { try await device.add("b", device.bytes["a"]) }
+        try await device.store.remove(id)
+        await device.runDaily(4)
+        #expect(!device.isStored("a"))
+        #expect(try await device.store.rebuildCatalog().photos == 0)
+    }
+
+    @Test func `a photo that is added again while a run looks for deletions, and removed, is deleted`() async throws {
+        let interruption = Interruption()
+        let device = try StoreFixture(gate: interruption.gate)
+        try await device.add("a")
+        _ = await device.store.run()
+        try await device.store.remove(name: "a")
+        _ = await device.store.run()
+        device.clock.pass(days: 2.1)
+        let (store, file) = (device.store, device.files.appendingPathComponent("a"))
+        interruption.set(on: .documents) { _ = try await store.add(file, name: "a", takenAt: Date()) }
+        #expect(await store.run().deleted == 0)
+        #expect(device.isStored("a"))
+        try await store.remove(name: "a")
+        await device.runDaily(4)
+        #expect(!device.isStored("a"))
+    }
+
+    @Test func `a photo that one device kept for another one goes when that one removes it, uploaded there or not`()
+        async throws
+    {
+        let first = try StoreFixture(device: "first")
+        let second = try StoreFixture(
+            RetentionPolicy(uploadTime: .whenDue), remote: first.remote, device: "second")
+        try await first.add("a")
+        _ = await first.store.run()
+        _ = try await second.addOld("old")
+        let id = try await second.add("a")
+        // With the one that leaves, the snapshot names the other one, too.
+        #expect(await second.store.run().evicted == 1)
+        try await first.store.remove(name: "a")
+        await first.runDaily(4)
+        #expect(first.isStored("a"))
+        try await second.store.pin(id)
+        try await second.store.remove(id)
+        await second.runDaily(4)
+        #expect(!second.isStored("a"))
+    }
 }

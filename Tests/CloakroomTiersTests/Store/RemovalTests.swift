@@ -41,6 +41,37 @@ import Testing
         #expect(try await device.integers("SELECT count(*) FROM tombstone") == [tombstones])
         #expect(try await device.integers("SELECT count(*) FROM photo") == [0])
     }
+
+    /// Earlier versions did not record up to which photo a snapshot has named them.
+    @Test(arguments: [false, true])
+    func `a photo that a snapshot has ever named is to be deleted, and one that was added later is not`(
+        isOfEarlierVersion: Bool
+    ) async throws {
+        let device = try TestDevice("a", ScriptedStore())
+        try await device.add(TestPhoto(1))
+        try await device.publish()
+        try await device.run("UPDATE photo SET pinned = 1")
+        if isOfEarlierVersion { try await device.run("DELETE FROM setting WHERE name = 'shared_photo'") }
+        #expect(try await device.integers("SELECT count(*) FROM photo WHERE segment IS NOT NULL") == [0])
+        let id = try #require(try await device.integers("SELECT id FROM photo").first)
+        try await device.removeRow(id)
+        #expect(try await device.integers("SELECT count(*) FROM tombstone") == [1])
+        guard !isOfEarlierVersion else { return }
+        try await device.add(TestPhoto(2))
+        let later = try #require(try await device.integers("SELECT id FROM photo").first)
+        try await device.removeRow(later)
+        #expect(try await device.integers("SELECT count(*) FROM tombstone") == [1])
+    }
+
+    @Test func `a photo that is removed while the snapshot that names it is uploaded is to be deleted`() async throws {
+        let interruption = Interruption()
+        let device = try TestDevice("a", ScriptedStore(), gate: interruption.gate)
+        try await device.add(TestPhoto(1))
+        let id = try #require(try await device.integers("SELECT id FROM photo").first)
+        interruption.set(on: .putDocument) { try await device.removeRow(id) }
+        try await device.publish()
+        #expect(try await device.integers("SELECT count(*) FROM tombstone") == [1])
+    }
 }
 
 extension TestDevice {
