@@ -62,7 +62,7 @@ extension SQLiteDatabase {
         try set(setting, to: "\(number(setting) + amount)")
     }
 
-    /// Has all photos that there are now count as ``isShared(_:)`` from then on.
+    /// See ``Catalog/markAllShared()``.
     func markAllShared() throws(SQLiteError) {
         let last = try first("SELECT max(id) FROM photo") { row in row.integer(0) }
         try set(.sharedPhoto, to: "\(last ?? 0)")
@@ -71,6 +71,8 @@ extension SQLiteDatabase {
     /// Whether the tier may have a photo, or another device may know of it, though its record does not say so: it says no
     /// more whether a snapshot has ever named the photo. Ids are not given again.
     func isShared(_ id: Int64) throws(SQLiteError) -> Bool {
+        // What a catalog knew that was lost is not known yet.
+        if try setting(.rebuild) != nil { return true }
         if let last = try setting(.sharedPhoto) { return id <= Int64(last) ?? .max }
         // Earlier versions did not record it.
         return try setting(.snapshotSequence) != nil
@@ -85,6 +87,11 @@ extension Catalog {
     /// - Parameter value: `nil` forgets it.
     func set(_ setting: CatalogSetting, to value: String?) throws(CloakroomError) {
         try perform { database throws(SQLiteError) in try database.set(setting, to: value) }
+    }
+
+    /// Has all photos that there are now count as ``SQLiteDatabase/isShared(_:)`` from then on.
+    func markAllShared() throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in try database.markAllShared() }
     }
 
     func date(_ setting: CatalogSetting) throws(CloakroomError) -> Date? {

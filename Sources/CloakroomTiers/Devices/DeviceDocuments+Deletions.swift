@@ -73,7 +73,7 @@ extension DeviceDocuments {
         }
         guard !present.isEmpty else { return }
         // Their objects stay: removed once more, also before they are published or uploaded, they are to be deleted again.
-        try catalog.perform { database throws(SQLiteError) in try database.markAllShared() }
+        try catalog.markAllShared()
         try dropTombstones(present)
     }
 

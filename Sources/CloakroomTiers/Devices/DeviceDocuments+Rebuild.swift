@@ -17,6 +17,8 @@ extension DeviceDocuments {
         try await gate.through {
             var report = report
             let identity = try await tier.identity
+            // Of a photo that is not uploaded yet the tier may have the object: removed meanwhile it must not come back.
+            try catalog.markAllShared()
             let staging = RebuildStaging(catalog: catalog, device: device)
             try staging.begin()
             let result: Result<Void, any Error>
@@ -28,6 +30,8 @@ extension DeviceDocuments {
                 let date = listing.date ?? clock()
                 try await merge(staging, tier: identity, &report)
                 try await addUnnamed(staging, tier: identity, on: date, &report)
+                // Also of those that were added meanwhile.
+                try catalog.markAllShared()
                 result = .success(())
             } catch {
                 result = .failure(error)

@@ -25,7 +25,7 @@ extension TieredPhotoStore {
     }
 
     private func remove(_ name: String?, of id: Int64) throws {
-        let identity = try catalog.setting(.identity)
+        let identity = try knownAccount()
         let arrival = arrivals[id]?.file.lastPathComponent
         let md5 = try catalog.photo(id)?.md5
         let file = try catalog.remove(name, of: id, tier: identity, arrival: arrival, on: clock())
@@ -35,6 +35,13 @@ extension TieredPhotoStore {
         guard let file else { return }
         try catalog.removeFile(file, in: folder)
         step(.removed)
+    }
+
+    /// A catalog in the place of one that was lost does not name the account before it is made anew.
+    private func knownAccount() throws(CloakroomError) -> String? {
+        if let recorded = try catalog.setting(.identity) { return recorded }
+        guard case .account(let name) = try? folder.readOwner() else { return nil }
+        return name
     }
 }
 
