@@ -22,10 +22,13 @@ extension SQLiteDatabase {
             """, [.blob(photo), .text(device.rawValue)]
         ) { SnapshotEntry($0) }
         guard let named, let id = try row(for: named, tier: tier, &report) else { return }
-        let names = try rows("SELECT DISTINCT name FROM named_name WHERE photo = ? ORDER BY name", [.blob(photo)]) {
-            row in
-            row.text(0)
-        }
+        // What this device has published lags behind its catalog: a name that was removed may be in it still.
+        let names = try rows(
+            """
+            SELECT DISTINCT name FROM named_name WHERE photo = ?1
+                AND NOT (device = ?2 AND EXISTS (SELECT 1 FROM photo_name WHERE photo_name.photo = ?3)) ORDER BY name
+            """, [.blob(photo), .text(device.rawValue), .integer(id)]
+        ) { row in row.text(0) }
         for name in names {
             let owner = try first("SELECT photo FROM photo_name WHERE name = ?", [.text(name)]) { row in row.integer(0)
             }

@@ -72,6 +72,20 @@ import Testing
         #expect(try await second.photos(in: [.hot]) == [TestPhoto(2).md5])
     }
 
+    @Test func `a name that was removed does not come back by what this device has published`() async throws {
+        let device = try TestDevice("a", store)
+        for name in ["kept", "removed"] { try await device.add(TestPhoto(1), named: name) }
+        try await device.publish()
+        try await device.run("DELETE FROM photo_name WHERE name = 'removed'")
+        _ = try await device.rebuild()
+        #expect(try await device.integers("SELECT count(*) FROM photo_name WHERE name = 'removed'") == [0])
+        #expect(try await device.integers("SELECT count(*) FROM photo_name") == [1])
+        // Where the catalog has no name of it, they count.
+        try await device.run("DELETE FROM photo_name")
+        _ = try await device.rebuild()
+        #expect(try await device.integers("SELECT count(*) FROM photo_name") == [2])
+    }
+
     @Test func `of two devices' photos with one name the one that was published last has it`() async throws {
         let devices = [try TestDevice("a", store), try TestDevice("b", store)]
         for (number, device) in devices.enumerated() {
