@@ -40,7 +40,7 @@ extension DeviceDocuments {
     }
 
     /// - Returns: `nil` when a document was replaced since the listing.
-    private func photos(in listing: DeviceListing) async throws -> SharedPhotos? {
+    func photos(in listing: DeviceListing) async throws -> SharedPhotos? {
         var photos = SharedPhotos()
         for snapshots in listing.snapshots.values {
             // By what the entries are of, as a later one of the same photo counts.
@@ -61,7 +61,7 @@ extension DeviceDocuments {
 }
 
 /// What the documents of all devices say.
-private struct SharedPhotos {
+struct SharedPhotos {
     /// The SHA-256 of each, or its MD5 where the device knew no SHA-256: also of one whose SHA-256 it learned then.
     var removed: Set<[UInt8]> = []
     /// The MD5 of each, which is its name in the tier: one device may know its SHA-256, and another one not.

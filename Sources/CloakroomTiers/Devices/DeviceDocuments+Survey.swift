@@ -55,7 +55,7 @@ extension DeviceDocuments {
     }
 
     /// - Returns: nothing, when it was withdrawn since the listing: then the photo is proven after that.
-    private func read(
+    func read(
         _ intent: (name: String, device: DeviceID, document: DocumentListing.Document)
     ) async throws -> Set<[UInt8]> {
         guard intent.document.byteCount <= SharedDocumentRules.maximumBytes else {

@@ -54,4 +54,30 @@ import Testing
         #expect(try await other.read("shared") == StoreFixture.bytes("shared"))
         #expect(try await other.read("own") == StoreFixture.bytes("own"))
     }
+
+    /// - Parameter isDamaged: whether a document cannot be read, so that it is not known what is named.
+    @Test(arguments: [false, true])
+    func `what a lost device has announced to delete is deleted by the one that dismisses it`(
+        isDamaged: Bool
+    ) async throws {
+        let lost = try StoreFixture(device: "lost")
+        let other = try StoreFixture(remote: lost.remote, device: "other")
+        for name in ["kept", "removed", "again"] { try await lost.add(name) }
+        try await other.add("own")
+        for device in [lost, other] { _ = await device.store.run() }
+        for name in ["removed", "again"] { try await lost.store.remove(name: name) }
+        _ = await lost.store.run()
+        try await lost.add("again")
+        _ = await lost.store.run()
+        #expect(lost.remote.documentNames("intent-").count == 1)
+        let id = await lost.store.device
+        let damaged = "snapshot-\(id.rawValue)-000000000000001.json"
+        if isDamaged { try await lost.tier.putDocument(Data("{}".utf8), named: damaged) }
+        try await other.store.dismissDevice(id)
+        await other.runDaily(4)
+        #expect(lost.isStored("removed") == isDamaged)
+        // One was added again, and is announced still.
+        for name in ["again", "kept"] { #expect(lost.isStored(name)) }
+        #expect(try await other.store.rebuildCatalog().photos == 3)
+    }
 }
