@@ -43,7 +43,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// The server's time; before it was heard, the relay's; the latest that counts for purging.
     private(set) package var shared: Milliseconds
     private var source = Source.wall
-    /// The wall clock's lead over ``shared`` when both last agreed.
+    /// The lead of ``restored`` over ``shared`` when both last agreed.
     private var sharedLead: Milliseconds = 0
     /// The same when the server or a relay was last heard.
     private var heardLead: Milliseconds = 0
@@ -55,6 +55,11 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     private var setAhead: Milliseconds = 0
     /// The part of it in this run, in which the same clock may be set right again.
     private var setAheadInRun: Milliseconds = 0
+    /// By how much it was set back while the device was on, in former runs since the server was heard: as far as it
+    /// then lagged behind what had passed for certain.
+    private var setBack: Milliseconds = 0
+    /// By how much it was set back in this run since then; less than 0: ahead.
+    private var setBackInRun: Milliseconds = 0
     /// How often the device has started.
     private(set) package var run: Int64 = 0
     /// When the server's time was last heard.
@@ -96,7 +101,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// Whether it can have become what it is, as far as that shows.
     package var isPossible: Bool {
         device == device.asTime && shared == shared.asTime && run >= 0 && agreed >= 0 && (heardRun ?? run) <= run
-            && settled >= 0 && setAheadInRun >= 0 && setAhead >= setAheadInRun
+            && settled >= 0 && setAheadInRun >= 0 && setAhead >= setAheadInRun && setBack >= 0
     }
 
     /// Whether the server's time has been heard since the device started.
@@ -110,6 +115,9 @@ package struct RetentionClock: Sendable, Hashable, Codable {
 
     /// What it would show if it had never been set ahead while the device was on.
     private var steady: Milliseconds { last.wall.minus(setAhead) }
+
+    /// What it would show if it had not been set back in former runs. Set ahead in this one, it is set right again.
+    private var restored: Milliseconds { last.wall.plus(max(0, setBack.plus(min(0, setBackInRun)))) }
 
     /// ``shared`` without what the wall clock alone has shown: it is no earlier than this, whatever that was set to.
     package var leastShared: Milliseconds { shared.minus(settled) }
@@ -159,7 +167,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// Hide what is due by these.
     package var plausible: ClockTimes {
         ClockTimes(
-            shared: max(shared, last.wall.minus(sharedLead), steady.minus(steadyLead)), device: device, wall: last.wall,
+            shared: max(shared, restored.minus(sharedLead), steady.minus(steadyLead)), device: device, wall: last.wall,
             steady: steady, lastRunOnWall: run)
     }
 
@@ -230,6 +238,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
             agreed = (-tolerance...tolerance).contains(jump) ? agreed.plus(elapsed) : 0
             noteSetting(by: jump)
         } else {
+            noteSetBack()
             run = run.plus(1)
             agreed = 0
             // Set back from now on, it is not known to be set right.
@@ -268,6 +277,16 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         let ahead = max(0, setAheadInRun.plus(jump))
         setAhead = setAhead.plus(ahead.minus(setAheadInRun))
         setAheadInRun = ahead
+        if isSharedTimeCertain { setBackInRun = setBackInRun.minus(jump) }
+    }
+
+    /// The device starts anew: what the wall clock was set back by in the run that has ended counts from now on.
+    ///
+    /// No more of it than what that clock lags by: the rest can have set it right after a start at which it was ahead.
+    private mutating func noteSetBack() {
+        let lag = shared.minus(restored.minus(sharedLead))
+        setBack = restored.minus(last.wall).plus(max(0, min(lag, setBackInRun)))
+        setBackInRun = 0
     }
 
     @discardableResult
@@ -278,6 +297,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         uncertainRun = nil
         heardRun = run
         (shared, settled) = (server, 0)
+        (setBack, setBackInRun) = (0, 0)
         sharedLead = reading.wall.minus(server)
         (heardLead, steadyLead) = (sharedLead, steady.minus(server))
         return isFirst ? Rebasing(run: run, difference: shared.minus(device)) : nil
@@ -285,7 +305,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
 
     private mutating func hear(relay time: Milliseconds) {
         guard !isServerTimeKnown else { return }
-        let (lead, steadyLead) = (last.wall.minus(time), steady.minus(time))
+        let (lead, steadyLead) = (restored.minus(time), steady.minus(time))
         guard source != .wall else {
             // Until the first one the wall clock stands for it, which may be ahead.
             source = .relay
@@ -315,7 +335,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
             settled = settled.plus(shared.minus(former))
         }
         // Set back for good: what it gains from now on is unexplained again.
-        sharedLead = min(sharedLead, last.wall.minus(shared))
+        sharedLead = min(sharedLead, restored.minus(shared))
     }
 }
 
@@ -333,6 +353,8 @@ extension RetentionClock {
         settled = try values.decodeIfPresent(Milliseconds.self, forKey: .settled) ?? 0
         setAhead = try values.decodeIfPresent(Milliseconds.self, forKey: .setAhead) ?? 0
         setAheadInRun = try values.decodeIfPresent(Milliseconds.self, forKey: .setAheadInRun) ?? 0
+        setBack = try values.decodeIfPresent(Milliseconds.self, forKey: .setBack) ?? 0
+        setBackInRun = try values.decodeIfPresent(Milliseconds.self, forKey: .setBackInRun) ?? 0
         run = try values.decode(Int64.self, forKey: .run)
         heardRun = try values.decodeIfPresent(Int64.self, forKey: .heardRun)
         uncertainRun = try values.decodeIfPresent(Int64.self, forKey: .uncertainRun)

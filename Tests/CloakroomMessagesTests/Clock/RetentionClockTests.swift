@@ -308,7 +308,7 @@ import Testing
     /// The rest of each record is that of a clock that has heard no server.
     @Test(arguments: [
         ("device", -1), ("shared", -1), ("run", -1), ("agreed", -1), ("heardRun", 1), ("settled", -1), ("setAhead", -1),
-        ("setAheadInRun", 1),
+        ("setAheadInRun", 1), ("setBack", -1),
     ])
     func `a record that no clock can have come to is not taken for one`(member: String, value: Int) throws {
         let clock = RetentionClock(at: .init(wall: Phone.beginning, continuous: 1, boot: "0"))
@@ -325,7 +325,10 @@ import Testing
         var phone = Phone(skew: Self.day)
         let base = phone.clock.base(relayTime: Phone.beginning, age: 0)
         phone.pass(Self.hour)
-        try phone.readRecord(without: ["heardLead", "steadyLead", "settled", "setAhead", "setAheadInRun"])
+        try phone.readRecord(
+            without: [
+                "heardLead", "steadyLead", "settled", "setAhead", "setAheadInRun", "setBack", "setBackInRun",
+            ])
         phone.restart(after: 10 * Self.day)
         phone.pass(Self.day)
         #expect(phone.isPurged(base, limit: 9 * Self.day))
