@@ -170,4 +170,17 @@ struct MultipartTests {
         #expect(transport.requests.first?.method == "DELETE")
         #expect(transport.requests.first?.url == "\(Self.origin)?uploadId=i")
     }
+
+    @Test(arguments: ["", "<html>Welcome</html>", "<AbortMultipartUploadResult/>"])
+    func `an upload is given up when the store says so as S3 does, and by no other success`(body: String) async throws {
+        await #expect(throws: AWSError(.transient, status: 200, code: "Status200")) {
+            try await fake.s3(ScriptedTransport(.xml(200, body)))
+                .abortMultipartUpload(try address(), uploadID: "i", deadline: fake.deadline())
+        }
+        let transport = ScriptedTransport(.xml(200, body), UpstreamResponse(status: 204))
+        #expect(
+            try await fake.s3(transport).abortMultipartUpload(
+                try address(), uploadID: "i", deadline: fake.deadline()))
+        #expect(transport.requests.map(\.method) == ["DELETE", "DELETE"])
+    }
 }

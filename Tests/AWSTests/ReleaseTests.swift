@@ -53,6 +53,13 @@ struct ReleaseTests {
                 == .unavailable(retryAfter: nil, code: "Status200"))
     }
 
+    @Test(arguments: ["<html>Welcome</html>", "<CopyObjectResult/>", "OK"])
+    func `a tag is set when the response has no body, as that of S3, and by no page`(page: String) async throws {
+        #expect(try await release(.tag, .xml(200, page)) == .unavailable(retryAfter: nil, code: "Status200"))
+        #expect(
+            try await release(.tag, .xml(200, page), UpstreamResponse(status: 200)) == .tagged(isVersioned: false))
+    }
+
     @Test func `a failure that passes is tried again`() async throws {
         #expect(
             try await release(.delete, .s3Error(500, "InternalError"), UpstreamResponse(status: 204))

@@ -232,6 +232,15 @@ struct RenewalAfterHeadTests {
         #expect(transport.requests.map(\.operation).count { $0 == "copy_object" } == 1)
     }
 
+    @Test func `takes no page for the response that lost tags are back`() async throws {
+        let transport = ScriptedTransport(
+            Self.tagged, Self.tag, .copied, Self.tagging(""), .xml(200, "<html>Welcome</html>"),
+            UpstreamResponse(status: 200))
+        let client = try fake.s3(transport, renewal: .init(mode: .replace))
+        #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
+        #expect(transport.requests.map(\.operation).suffix(2) == ["put_object_tagging", "put_object_tagging"])
+    }
+
     /// A store that drops tags: it has none any more once it has copied.
     private func forgetful(_ copy: @escaping @Sendable () -> UpstreamResponse) -> FakeStore {
         let copied = FakeStore.Flag()

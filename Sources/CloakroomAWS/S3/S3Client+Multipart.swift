@@ -172,8 +172,9 @@ extension S3Client {
         return try await upstream.call(
             message, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
+            // S3 API Reference, AbortMultipartUpload: 204, as of a deletion.
+            if response.status == 204 { return true }
             let error = AWSErrorResponse(response.body)
-            if response.status == 204 || response.status == 200, error == nil { return true }
             if response.status == 404, Self.isNoUpload(error) { return false }
             throw AWSError(response, error: error)
         }

@@ -75,7 +75,7 @@ extension S3Client {
             if response.status == 404, AWSErrorResponse(response.body)?.code == "NoSuchKey" {
                 return .deleted(keepsVersion: false)
             }
-            try Self.done(response)
+            try Self.tagged(response)
             let version = response.fields["x-amz-version-id"] ?? "null"
             return .tagged(isVersioned: version != "null")
         }

@@ -48,7 +48,13 @@ extension S3Client {
     ) async throws(AWSError) {
         let (message, body) = taggingRequest(tags, for: object)
         try await upstream.call(
-            message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
+            message, body: body, deadline: deadline, counts: &counts, decode: Self.tagged)
+    }
+
+    /// S3 API Reference, PutObjectTagging: success has no body. One with a body is a page of something in between.
+    static func tagged(_ response: UpstreamResponse) throws(AWSError) {
+        try done(response)
+        guard response.body.isEmpty else { throw AWSError(response, error: nil) }
     }
 
     /// PutObjectTagging, unsigned.
