@@ -101,10 +101,11 @@ enum Worker {
                 // Without Redis that takes seconds, and spans must not wait for it.
                 let events = builder.events.map { events in LoopActor.spawn { await events.finish() } }
                 await delivering?.value
-                await builder.tracer?.export()
+                await builder.tracer?.finish()
                 await events?.value
             }
             builder.events?.abandon()
+            builder.tracer?.abandon()
             tracing?.cancel()
             probing.cancel()
             checkingRedis.cancel()

@@ -45,6 +45,8 @@ package final class Tracer {
     private let monotonic: @LoopActor () -> UInt64
     private var random: TraceNumbers
     private var queue: [[UInt8]] = []
+    /// How many spans the batch has that is under way.
+    private var sending = 0
     private var hasFailed = false
 
     /// - Parameter monotonic: the clock of the requests, in ``Monotonic`` nanoseconds.
@@ -131,14 +133,34 @@ package final class Tracer {
         }
     }
 
-    /// Sends what there is, until the collector does not take it.
-    package func export() async {
+    /// Sends what there is, until the collector does not take it. Another export that is under way does so instead.
+    func export() async {
+        guard sending == 0 else { return }
         while !queue.isEmpty {
             let batch = Array(queue.prefix(Self.maximumBatch))
             queue.removeFirst(batch.count)
-            guard await isTaken(batch) else { return metrics.traced(batch.count, .failed) }
-            metrics.traced(batch.count, .exported)
+            sending = batch.count
+            let wasTaken = await isTaken(batch)
+            // None if abandoned meanwhile.
+            metrics.traced(sending, wasTaken ? .exported : .failed)
+            sending = 0
+            guard wasTaken else { return }
         }
+    }
+
+    /// Returns when the collector has all of them, or does not take one batch of the last export.
+    ///
+    /// An export under way is waited for: that it fails says nothing of the last.
+    package func finish() async {
+        while sending > 0 { try? await LoopActor.sleep(for: .milliseconds(5)) }
+        await export()
+        abandon()
+    }
+
+    /// Counts as failed, once, what the collector has not taken: the worker ends, maybe before ``finish()`` has returned.
+    package func abandon() {
+        metrics.traced(queue.count + sending, .failed)
+        (queue, sending) = ([], 0)
     }
 
     private func isTaken(_ batch: [[UInt8]]) async -> Bool {

@@ -1,6 +1,7 @@
 import CloakroomAWS
 import CloakroomHTTP
 import CloakroomJSON
+import CloakroomKitTestSupport
 import CloakroomLoop
 import CloakroomTestSupport
 import Foundation
@@ -106,21 +107,78 @@ struct TracerTests {
             return .text(200, "")
         }
         let tracer = tracer(metrics, transport)
-        func add(_ count: Int) throws {
-            for _ in 0..<count {
-                let trace = try #require(tracer.begin(request()))
-                tracer.finish(trace, request(), route: nil, status: 200, since: 0)
-            }
-        }
         func count(_ label: SpanLabel) -> UInt64 { metrics.row[metrics.layout.spans[label]] }
-        try add(130)
+        try add(130, to: tracer)
         #expect(count(.full) == 30)
         await tracer.export()
         #expect(count(.failed) == 100 && count(.exported) == 0 && transport.requests.count == 1)
         isAway.withLock { $0 = false }
-        try add(1)
+        try add(1, to: tracer)
         await tracer.export()
         #expect(count(.exported) == 1)
+    }
+
+    @LoopActor private func add(_ count: Int, to tracer: Tracer) throws {
+        for _ in 0..<count {
+            let trace = try #require(tracer.begin(request()))
+            tracer.finish(trace, request(), route: nil, status: 200, since: 0)
+        }
+    }
+
+    @Test @LoopActor func `at the end the batch under way is waited for, and the rest is sent`() async throws {
+        let metrics = try Metrics()
+        let isReachable = Mutex(false)
+        let transport = ScriptedTransport { _ throws(TransportError) in
+            while !isReachable.withLock({ $0 }) { await Task.yield() }
+            return .text(200, "")
+        }
+        let tracer = tracer(metrics, transport)
+        try add(1, to: tracer)
+        let exporting = LoopActor.spawn { await tracer.export() }
+        try await until { transport.requests.count == 1 }
+        try add(1, to: tracer)
+        let hasFinished = Mutex(false)
+        let finishing = LoopActor.spawn {
+            await tracer.finish()
+            hasFinished.withLock { $0 = true }
+        }
+        for _ in 0..<20 { await Task.yield() }
+        #expect(hasFinished.withLock { $0 } == false)
+        #expect(transport.requests.count == 1)
+        isReachable.withLock { $0 = true }
+        await finishing.value
+        #expect(metrics.row[metrics.layout.spans[.exported]] == 2)
+        #expect(metrics.row[metrics.layout.spans[.failed]] == 0 && transport.requests.count == 2)
+        await exporting.value
+    }
+
+    @Test @LoopActor func `at the end what follows a batch that failed is counted as failed`() async throws {
+        let metrics = try Metrics()
+        let transport = ScriptedTransport { _ in .text(503, "") }
+        let tracer = tracer(metrics, queueLength: 1000, transport)
+        try add(600, to: tracer)
+        await tracer.finish()
+        #expect(metrics.row[metrics.layout.spans[.failed]] == 600 && transport.requests.count == 1)
+    }
+
+    @Test @LoopActor func `what a worker's end cuts off is counted as failed, once`() async throws {
+        let metrics = try Metrics()
+        let isReachable = Mutex(false)
+        let transport = ScriptedTransport { _ throws(TransportError) in
+            while !isReachable.withLock({ $0 }) { await Task.yield() }
+            return .text(200, "")
+        }
+        let tracer = tracer(metrics, transport)
+        try add(2, to: tracer)
+        let exporting = LoopActor.spawn { await tracer.export() }
+        try await until { transport.requests.count == 1 }
+        try add(3, to: tracer)
+        tracer.abandon()
+        tracer.abandon()
+        isReachable.withLock { $0 = true }
+        await exporting.value
+        #expect(metrics.row[metrics.layout.spans[.failed]] == 5)
+        #expect(metrics.row[metrics.layout.spans[.exported]] == 0)
     }
 
     @Test @LoopActor func `a traced request has a span for each wait, and others none`() async throws {
