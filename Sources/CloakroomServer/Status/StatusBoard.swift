@@ -23,6 +23,7 @@ package final class StatusBoard {
 
     package let own: WorkerStatus
     private let folder: String?
+    private let name: String
     private let path: String?
     private var report: MappedReport?
     private var lastInstant: UInt64
@@ -35,8 +36,9 @@ package final class StatusBoard {
         self.now = now
         fingerprint = own.layout.fingerprint
         self.folder = folder
-        let name = "\(MetricsFolder.fileName(name))-\(process)-\(fingerprint)\(Self.ending)"
-        path = folder.map { "\($0)/\(name)" }
+        let fileName = "\(MetricsFolder.fileName(name))-\(process)-\(fingerprint)\(Self.ending)"
+        self.name = fileName
+        path = folder.map { "\($0)/\(fileName)" }
         lastInstant = Monotonic.now
     }
 
@@ -75,14 +77,23 @@ package final class StatusBoard {
 
     private struct Entry {
         let age: UInt64
+        /// Of the file.
+        let name: String
         let members: [UInt8]
+
+        /// The same for a worker and its successor.
+        var worker: String {
+            name.split(separator: "-", omittingEmptySubsequences: false).dropLast(2).joined(separator: "-")
+        }
+        /// No string in the members holds this: in one, quotation marks have a backslash.
+        var isDraining: Bool { String(decoding: members, as: UTF8.self).contains("\"draining\":true") }
     }
 
     /// All workers' as one object; its own is of this moment.
     func response(at instant: UInt64 = Monotonic.now) -> RouteResponse {
         let (numbers, members) = published(at: instant)
         var minute = numbers
-        var entries = [Entry(age: 0, members: members)]
+        var entries = [Entry(age: 0, name: name, members: members)]
         for entry in others(at: instant, &minute) { entries.append(entry) }
         return .json(body(entries, minute))
     }
@@ -97,7 +108,7 @@ package final class StatusBoard {
                 if age >= Self.removalAge { try? FileManager.default.removeItem(atPath: path) }
                 continue
             }
-            entries.append(Entry(age: age, members: content.text))
+            entries.append(Entry(age: age, name: name, members: content.text))
             guard name.dropLast(Self.ending.count).hasSuffix(fingerprint), content.numbers.count == minute.count else {
                 continue
             }
@@ -150,7 +161,8 @@ package final class StatusBoard {
         let milliseconds = minute.last ?? 0
         writer.plainName("all")
         writer.beginObject()
-        writer.member("workers", entries.count)
+        // A worker that was killed is listed for a while beside its successor.
+        writer.member("workers", Set(entries.filter { !$0.isDraining }.map { $0.worker }).count)
         writer.counts(own.counts(minute, nanoseconds: milliseconds * 1_000_000))
         writer.endObject()
         writer.plainName("workers")

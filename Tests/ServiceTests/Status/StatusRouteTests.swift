@@ -157,6 +157,25 @@ struct StatusRouteTests {
         #expect(workers.compactMap { $0.object?["draining"]?.bool } == [false, true])
     }
 
+    @Test @LoopActor func `neither one that drains nor one that was killed and has a successor is in the number`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let (own, other) = (try board("unix:/1.sock", 1, folder), try board("unix:/2.sock", 2, folder))
+        let (killed, successor) = (try board("unix:/3.sock", 3, folder), try board("unix:/3.sock", 4, folder))
+        func count() throws -> [Int?] {
+            let status = try object(own.response())
+            return [status["all"]?.object?["workers"]?.integer, status["workers"]?.array?.count]
+        }
+        for board in [other, killed, successor] { board.start() }
+        #expect(try count() == [3, 4])
+        other.own.isDraining = true
+        other.start()
+        #expect(try count() == [2, 4])
+        own.own.isDraining = true
+        #expect(try count() == [1, 4])
+    }
+
     @Test @LoopActor func `however long its parts are, a status fits into its place`() async throws {
         let service = try TestService(
             probes: ["a", "b", "c", "d"].map { name in
