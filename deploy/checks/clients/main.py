@@ -1,13 +1,16 @@
-"""Runs the manual's Python client against a stack: URL and STUB are endpoints, TOKEN is a file with a user's token."""
+"""Runs the manual's Python client against a stack: URL and STUB are endpoints, TOKEN and OTHER files with a user's token each."""
 
 import datetime
 import os
 import pathlib
 import urllib.request
 
+import client
 from client import Cloakroom, CloakroomError
 
-asked = []
+asked, sent = [], []
+sends = client.send
+client.send = lambda *request: sent.append(request[1]) or sends(*request)
 
 
 def token(refused):
@@ -19,7 +22,7 @@ cloakroom = Cloakroom(os.environ["URL"], token)
 first = cloakroom.credentials()
 assert asked == [False, True], asked
 assert first["credentials"]["sessionToken"] and first["prefixes"]["photos"].endswith("/"), first
-assert cloakroom.credentials() is first and len(asked) == 2, "credentials are kept"
+assert cloakroom.credentials() is first and len(sent) == 2, "credentials are kept"
 assert cloakroom.credentials("read", 900) is not first
 
 data = os.urandom(20_000)
@@ -54,4 +57,11 @@ class Ahead(datetime.datetime):
 datetime.datetime = Ahead
 device = Cloakroom(os.environ["URL"], token)
 assert device.credentials() is device.credentials(), "credentials are kept whatever the device's clock"
+
+user = {"token": "TOKEN"}
+app = Cloakroom(os.environ["URL"], lambda refused: pathlib.Path(os.environ[user["token"]]).read_text())
+assert app.credentials() is app.credentials(), "credentials are kept"
+user["token"] = "OTHER"
+other = app.credentials()
+assert other["userId"] != first["userId"] and other["prefixes"] != first["prefixes"], "a former user's credentials are not given"
 print("fine")

@@ -1,4 +1,4 @@
-// Runs the manual's TypeScript client against a stack: URL and STUB are endpoints, TOKEN is a user's token.
+// Runs the manual's TypeScript client against a stack: URL and STUB are endpoints, TOKEN and OTHER a user's token each.
 import { Cloakroom, CloakroomError } from "./client"
 
 declare const process: { env: Record<string, string>; exit(code: number): never }
@@ -11,6 +11,12 @@ function expect(holds: boolean, what: string) {
 }
 
 async function main() {
+  const fetched = globalThis.fetch
+  let count = 0
+  globalThis.fetch = (...request) => {
+    count += 1
+    return fetched(...request)
+  }
   const asked: boolean[] = []
   const token = async (refused: boolean) => {
     asked.push(refused)
@@ -18,9 +24,10 @@ async function main() {
   }
   const cloakroom = new Cloakroom(process.env.URL, token)
   const [first, joined] = await Promise.all([cloakroom.credentials(), cloakroom.credentials()])
-  expect(first === joined && asked.join() === "false,true", "two calls at once are one request, with a second token")
+  expect(asked.slice(0, 2).join() === "false,true", "a token that is refused has a second")
+  expect(first === joined && count === 2, "two calls at once are one request, with a second token")
   expect(first.prefixes.photos.endsWith("/"), "folders end in /")
-  expect((await cloakroom.credentials()) === first && asked.length === 2, "credentials are kept")
+  expect((await cloakroom.credentials()) === first && count === 2, "credentials are kept")
   expect((await cloakroom.credentials({ scope: "read", lifetimeSeconds: 900 })) !== first, "narrower ones are others")
 
   const upload = await cloakroom.upload(crypto.getRandomValues(new Uint8Array(20_000)), "image/jpeg")
@@ -48,10 +55,20 @@ async function main() {
   Date.now = () => now() + 3_600_000
   const device = new Cloakroom(process.env.URL, token)
   await device.credentials()
-  const count = asked.length
+  const before = count
   await device.credentials()
-  expect(asked.length === count, "credentials are kept whatever the device's clock")
+  expect(count === before, "credentials are kept whatever the device's clock")
   Date.now = now
+
+  let user = process.env.TOKEN
+  const app = new Cloakroom(process.env.URL, async () => user)
+  expect((await app.credentials()) === (await app.credentials()), "credentials are kept")
+  const joining = app.credentials({ scope: "read" })
+  user = process.env.OTHER
+  const other = await app.credentials()
+  expect(other.userId !== first.userId && other.prefixes.photos !== first.prefixes.photos, "not a former user's")
+  const narrow = await app.credentials({ scope: "read" })
+  expect((await joining).userId === first.userId && narrow.userId === other.userId, "nor those requested for it")
   console.log("fine")
 }
 
