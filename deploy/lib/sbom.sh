@@ -6,14 +6,15 @@
 write_sbom() {
     local built=$1 shipped=$2 version=$3 seconds=$4 file
     shift 4
-    local digest distribution
+    local digest distribution vendor
     digest=$(sha256sum "$shipped" | cut -d ' ' -f 1)
     distribution=$(. /etc/os-release && printf '%s-%s' "$ID" "${VERSION_ID:-unstable}")
+    vendor=$(. /etc/os-release && printf '%s' "$ID")
     # shellcheck disable=SC2016 # for dpkg-query and jq to expand
     for file in "$@"; do package_of "$file" || return 1; done | sort -u | xargs -r dpkg-query -W \
         -f '${Package}\t${Version}\t${Architecture}\t${source:Package}\t${Maintainer}\n' | jq -R -s \
         --arg version "$version" --arg digest "$digest" --arg created "$(date -u -d "@$seconds" +%Y-%m-%dT%H:%M:%SZ)" \
-        --arg distribution "$distribution" --arg compiler "$(compilers "$built")" '
+        --arg distribution "$distribution" --arg vendor "$vendor" --arg supplier "${vendor^}" --arg compiler "$(compilers "$built")" '
         def unknown: {downloadLocation: "NOASSERTION", filesAnalyzed: false, licenseConcluded: "NOASSERTION",
             licenseDeclared: "NOASSERTION", copyrightText: "NOASSERTION"};
         def id: "SPDXRef-" + gsub("[^A-Za-z0-9.-]"; "-");
@@ -24,10 +25,10 @@ write_sbom() {
             packages: ([unknown + {SPDXID: "SPDXRef-cloakroom", name: "cloakroom", versionInfo: $version,
                     primaryPackagePurpose: "APPLICATION", checksums: [{algorithm: "SHA256", checksumValue: $digest}],
                     comment: "Holds parts of the libraries of its compilers: \($compiler)"}]
-                + [$packages[] | unknown + {SPDXID: (.[0] | id), name: .[0], versionInfo: .[1], supplier: "Organization: Debian",
+                + [$packages[] | unknown + {SPDXID: (.[0] | id), name: .[0], versionInfo: .[1], supplier: "Organization: \($supplier)",
                     primaryPackagePurpose: "LIBRARY", sourceInfo: "built from the source package \(.[3])",
                     externalRefs: [{referenceCategory: "PACKAGE-MANAGER", referenceType: "purl",
-                        referenceLocator: "pkg:deb/debian/\(.[0] | @uri)@\(.[1] | @uri)?arch=\(.[2])&distro=\($distribution)"}]}]),
+                        referenceLocator: "pkg:deb/\($vendor)/\(.[0] | @uri)@\(.[1] | @uri)?arch=\(.[2])&distro=\($distribution)"}]}]),
             relationships: ([{spdxElementId: "SPDXRef-DOCUMENT", relationshipType: "DESCRIBES", relatedSpdxElement: "SPDXRef-cloakroom"}]
                 + [$packages[] | {spdxElementId: "SPDXRef-cloakroom", relationshipType: "DEPENDS_ON", relatedSpdxElement: (.[0] | id)}])}'
 }
