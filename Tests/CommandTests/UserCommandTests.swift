@@ -1,11 +1,11 @@
 import CloakroomAWS
-import CloakroomOperations
 import CloakroomServer
 import CloakroomTestSupport
 import Foundation
 import Testing
 
 @testable import CloakroomCommand
+@testable import CloakroomOperations
 
 /// What the commands about users make of their lines, and what they say.
 struct UserCommandTests {
@@ -159,6 +159,9 @@ struct UserCommandTests {
             #expect(full.contains("arn:aws:iam::000000000000:role/session") && full.contains("--role-name session)"))
             #expect(full.contains("10240 characters") && full.contains("--all-sessions") == !deniesAll)
         }
+        let denial = Revocation.Denial(policy: RevocationPolicy(), moved: [user])
+        let lost = sentence(.unconfirmed(denial, AWSError(.transient, code: "Timeout")))
+        #expect(lost.contains("is not known, since IAM's response was lost (Timeout); try again"))
         let unknown = sentence(.unknownAccount(AWSError(.refused, status: 403, code: "AccessDenied")))
         #expect(unknown.contains("STS") && unknown.contains("(AccessDenied, 403)"))
     }

@@ -24,8 +24,9 @@ package actor IAMClient {
     package func policy(
         _ name: String, ofRole role: String, deadline: ContinuousClock.Instant
     ) async throws(AWSError) -> String? {
-        try await call(
-            "GetRolePolicy", [("RoleName", role), ("PolicyName", name)], deadline
+        var counts = AttemptCounts()
+        return try await call(
+            "GetRolePolicy", [("RoleName", role), ("PolicyName", name)], deadline, &counts
         ) { response throws(AWSError) in
             let error = AWSErrorResponse(response.body)
             // The code stands for the role as well; only writing tells which.
@@ -42,8 +43,17 @@ package actor IAMClient {
     package func put(
         _ document: String, as name: String, ofRole role: String, deadline: ContinuousClock.Instant
     ) async throws(AWSError) {
+        var counts = AttemptCounts()
+        try await put(document, as: name, ofRole: role, deadline: deadline, counts: &counts)
+    }
+
+    /// The same, for a caller that has to know what may have been carried out: ``AttemptCounts/mayHaveActed(before:)``.
+    package func put(
+        _ document: String, as name: String, ofRole role: String, deadline: ContinuousClock.Instant,
+        counts: inout AttemptCounts
+    ) async throws(AWSError) {
         try await call(
-            "PutRolePolicy", [("RoleName", role), ("PolicyName", name), ("PolicyDocument", document)], deadline
+            "PutRolePolicy", [("RoleName", role), ("PolicyName", name), ("PolicyDocument", document)], deadline, &counts
         ) { response throws(AWSError) in
             guard response.status == 200, let root = try? XMLReader.read(response.body),
                 root.name == "PutRolePolicyResponse"
@@ -53,7 +63,8 @@ package actor IAMClient {
 
     private func call<Value: Sendable>(
         _ action: String, _ parameters: [(name: String, value: String)],
-        _ deadline: ContinuousClock.Instant, decode: (UpstreamResponse) throws(AWSError) -> Value
+        _ deadline: ContinuousClock.Instant, _ counts: inout AttemptCounts,
+        decode: (UpstreamResponse) throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         let form = Array(
             (["Action=\(action)&Version=2010-05-08"]
@@ -64,7 +75,6 @@ package actor IAMClient {
                 "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
             ],
             payloadHash: SHA256.hash(form).hexadecimal)
-        var counts = AttemptCounts()
         return try await upstream.call(
             message, body: form, deadline: deadline, counts: &counts, decode: decode)
     }

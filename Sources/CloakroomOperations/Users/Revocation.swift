@@ -18,6 +18,9 @@ package struct Revocation {
         /// This host's clock and Redis' are too far apart to tell which sessions are older.
         case clocks(own: Date, redis: Date)
         case iam(AWSError)
+        /// IAM's response was lost: it may deny this from now on, and the next run reads a policy that no longer tells who was
+        /// moved.
+        case unconfirmed(Denial, AWSError)
         case policy(RevocationPolicy.PolicyError)
         /// The role's other inline policies leave too little room for the policy, even for its shortest form.
         case noRoom(deniesAll: Bool)
@@ -157,7 +160,7 @@ package struct Revocation {
     }
 
     /// What a denial came to.
-    package struct Denial: Sendable {
+    package struct Denial: Sendable, Equatable {
         /// With each user's own time, also where all share the latest in what was written.
         package let policy: RevocationPolicy
         /// The users whose sessions from after their own revocation are denied from now on, too.
@@ -224,11 +227,16 @@ package struct Revocation {
                 guard limit < RevocationPolicy.maximumLength else { throw .policy(error) }
                 throw .noRoom(deniesAll: deniesAll)
             }
+            var counts = AttemptCounts()
             do throws(AWSError) {
-                try await iam.put(document, as: RevocationPolicy.name, ofRole: role, deadline: deadline)
+                try await iam.put(
+                    document, as: RevocationPolicy.name, ofRole: role, deadline: deadline, counts: &counts)
                 return moved
             } catch {
-                guard error.code == "LimitExceeded" else { throw .iam(error) }
+                guard error.code == "LimitExceeded" else {
+                    guard counts.mayHaveActed(before: error) else { throw .iam(error) }
+                    throw .unconfirmed(Denial(policy: policy, moved: moved), error)
+                }
                 limit = document.utf8.count - 1
             }
         }

@@ -46,7 +46,7 @@ struct UserDenials {
         return areAll
     }
 
-    /// - Returns: `nil` where nothing was written; whether all is well, else it is told.
+    /// - Returns: `nil` where nothing was written for certain; whether all is well, else it is told.
     private func denial(in role: SessionRole) async -> (Revocation.Denial?, isDone: Bool) {
         let iam: IAMClient
         do {
@@ -73,6 +73,8 @@ struct UserDenials {
             return (denial, true)
         } catch {
             _ = Output.fail(UserRevoke.sentence(error, of: user, role, line))
+            // What may be denied is dropped now: the next run does not know of it.
+            if case .unconfirmed(let denial, _) = error { return (denial, false) }
             return (nil, false)
         }
     }

@@ -188,6 +188,9 @@ extension UserRevoke {
         case .iam(let fault):
             "vending is stopped, but IAM says \(Self.words(fault)): may the credentials do iam:GetRolePolicy and "
                 + "iam:PutRolePolicy on \(role.arn)? Else \(retry)"
+        case .unconfirmed(_, let fault):
+            "vending is stopped, but whether \(policy) denies sessions from before is not known, since IAM's response was "
+                + "lost (\(Self.words(fault))); \(retry)"
         case .noRoom(let deniesAll): "vending is stopped, but \(policy) \(Self.sentence(ofFull: role, deniesAll))"
         case .policy(.otherStatements):
             "vending is stopped, but \(policy) holds what this command did not write; take that out, and try again"

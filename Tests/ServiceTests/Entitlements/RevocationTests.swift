@@ -252,7 +252,11 @@ struct RevocationTests {
 
     /// An IAM with a policy of twenty users, each with a time of its own, and with as much room for it as the role's other
     /// inline policies leave.
-    private func fullRole(room: Int) throws -> ScriptedTransport {
+    ///
+    /// - Parameter written: the response to what there is room for.
+    private func fullRole(
+        room: Int, written: UpstreamResponse = .text(200, "<PutRolePolicyResponse/>")
+    ) throws -> ScriptedTransport {
         var policy = RevocationPolicy()
         for number in 0..<20 {
             policy.revoke(try #require(UserID("u_\(number)")), before: time.addingTimeInterval(Double(number)))
@@ -265,7 +269,7 @@ struct RevocationTests {
                     "<GetRolePolicyResponse><GetRolePolicyResult><PolicyDocument>\(text)</PolicyDocument>"
                         + "</GetRolePolicyResult></GetRolePolicyResponse>")
             }
-            return document.utf8.count <= room ? .text(200, "<PutRolePolicyResponse/>") : .error(409, "LimitExceeded")
+            return document.utf8.count <= room ? written : .error(409, "LimitExceeded")
         }
     }
 
@@ -287,6 +291,31 @@ struct RevocationTests {
         // Of one that shares a time, that of each is kept only here.
         #expect((policy == denial.policy) == (attempts != 2))
         #expect(denial.moved.count == (attempts == 2 ? 20 : 0) && !denial.moved.contains(user))
+    }
+
+    /// Of a policy that was written so the next run learns the shared time alone, as if it were each user's own.
+    @Test(arguments: [(1000, false), (250, true)])
+    @LoopActor func `tells of whom sessions may be denied where IAM's response is lost`(room: Int, deniesAll: Bool)
+        async throws
+    {
+        let (user, later) = (try #require(UserID("u_new")), time.addingTimeInterval(30))
+        func denial(_ written: UpstreamResponse) async throws -> Revocation.Denial? {
+            let transport = try fullRole(room: room, written: written)
+            let revocation = self.revocation(FakeRedis(["+OK\r\n", ":1\r\n"]))
+            let iam = try Self.iam(transport)
+            do throws(Revocation.RevocationError) {
+                return try await revocation.deny(
+                    user, before: later, role: "app", iam: iam, deniesAll: deniesAll, deadline: .now + .seconds(5))
+            } catch {
+                guard case .unconfirmed(let denial, _) = error else { return nil }
+                return denial
+            }
+        }
+        let lost = try #require(try await denial(.error(500, "ServiceFailure")))
+        #expect(lost.policy.everyone == (deniesAll ? later : nil))
+        #expect(lost.moved.count == (deniesAll ? 0 : 20) && !lost.moved.contains(user))
+        #expect(try await denial(.text(200, "<PutRolePolicyResponse/>")) == lost)
+        #expect(try await denial(.error(403, "AccessDenied")) == nil)
     }
 
     @Test(arguments: [(250, false, 2), (50, true, 3)])
