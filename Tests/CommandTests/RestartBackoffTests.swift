@@ -11,6 +11,28 @@ struct RestartBackoffTests {
         #expect(pauses == expected)
     }
 
+    /// Sockets are looked at once a second, and whenever workers were replaced.
+    @Test func `workers without sockets are replaced at once, then later and later while that does not help`() {
+        var repair = SocketRepair()
+        var now: UInt64 = 1
+        func secondsUntilDue() -> Int {
+            for second in 0...60 {
+                if repair.isDue(at: now) { return second }
+                now += 1_000_000_000
+            }
+            return 61
+        }
+        var waits: [Int] = []
+        for _ in 0..<11 {
+            waits.append(secondsUntilDue())
+            repair.ended(at: now)
+        }
+        #expect(waits == [0, 0, 1, 1, 1, 2, 4, 7, 10, 10, 10])
+        // Once they lasted for 10 s, what came before is forgotten.
+        now += 10_000_000_000
+        #expect(secondsUntilDue() == 0)
+    }
+
     @Test func `after 10 s of work everything before is forgotten`() {
         var crashes = RestartBackoff()
         let pauses = (0..<3).map { _ in crashes.pause(afterUptime: .milliseconds(9_999)) }

@@ -36,6 +36,7 @@ final class Supervisor {
     private var told: SupervisorStatus?
     /// Where another process's socket is in the place of a worker's.
     private var taken: [String] = []
+    private var socketRepair = SocketRepair()
     /// When to look again at the sockets, and whether another program lies at our path.
     private var looksAgainAt: UInt64 = 0
 
@@ -213,6 +214,7 @@ final class Supervisor {
             if isReload { endReload(isDone: false) }
             log.error("a new worker did not come up; the others stay")
         }
+        if !isReload { socketRepair.ended(at: Monotonic.now) }
         looksAgainAt = 0
         goOn()
     }
@@ -272,7 +274,7 @@ final class Supervisor {
                 ["listen": .text(first), "workers": .integer(taken.count)])
         }
         let lost = paths.filter { $0.leadsTo == .nothing }.map(\.slot)
-        guard let first = lost.first else { return }
+        guard let first = lost.first, socketRepair.isDue(at: Monotonic.now) else { return }
         log.error(
             "another process has removed the sockets of workers; they are replaced",
             ["listen": .text("\(first.address)"), "workers": .integer(lost.count)])
