@@ -55,11 +55,11 @@ enum StatusCommand: Command {
         Shows what the workers did in the last minute and how they are, as /status says it: requests by route, Redis, STS and
         S3, credentials, queues, memory, and the last warnings and errors. With --listen it sends the request over a worker's
         socket, and shows the supervisor of `cloakroom serve --workers` as well, whether that runs the program that lies at
-        its path now (after an upgrade and SIGHUP only the workers do), and whether the workers run another program than the
-        supervisor (after SIGUSR2 and a reload that failed). Run it as the supervisor's user; for sockets root will do. For
-        ports the supervisor tells of itself in its folder for temporary files: TMPDIR must be as for the supervisor, and a
-        systemd unit with PrivateTmp hides it. With --url nginx is asked, from a network that it lets in
-        (local-networks.conf).
+        its path now (after an upgrade and SIGHUP only the workers do), whether the workers run another program than the
+        supervisor (after SIGUSR2 and a reload that failed), and which have the settings of a reload that failed at others.
+        Run it as the supervisor's user; for sockets root will do. For ports the supervisor tells of itself in its folder
+        for temporary files: TMPDIR must be as for the supervisor, and a systemd unit with PrivateTmp hides it. With --url
+        nginx is asked, from a network that it lets in (local-networks.conf).
 
         Options:
           --listen ADDRESS  as serve got it, with its %d
@@ -69,9 +69,10 @@ enum StatusCommand: Command {
           --json            for programs: {"supervisor": …, "status": …}, either null where it is not known; with --watch
                             a line each second
 
-        Exit status: 0 all workers are up, and they and the supervisor run the installed program, 1 otherwise or without a
-        response, 2 the command line was not understood. With --watch: as it was last. With --url: 0 a worker responds,
-        since how many there should be only the supervisor knows.
+        Exit status: 0 all workers are up, none has the settings of a reload that failed at others, and they and the
+        supervisor run the installed program, 1 otherwise or without a response, 2 the command line was not understood.
+        With --watch: as it was last. With --url: 0 a worker responds, since how many there should be only the supervisor
+        knows.
 
         Examples:
           cloakroom status --listen 'unix:/run/cloakroom/worker-%d.sock'
@@ -242,7 +243,8 @@ extension SupervisorStatus {
         let workers = workers.map { worker in
             let process = worker.process.map { "process \($0)" } ?? "not up yet"
             let program = worker.runsAnother ? ", another program than the supervisor's" : ""
-            return "worker      \(process), \(worker.listen)\(program)"
+            let settings = worker.isOfFailedReload ? ", with the settings of a reload that failed" : ""
+            return "worker      \(process), \(worker.listen)\(program)\(settings)"
         }
         let advice = """
             The supervisor runs the former program; another lies at its path now. To change that without losing a request:
@@ -253,9 +255,18 @@ extension SupervisorStatus {
             request:
               kill -HUP \(process)
             """
+        let again = """
+            The last reload failed at a worker, as the log says; those before it have its settings, the others do not. Once
+            that is corrected:
+              kill -HUP \(process)
+            """
         var lines = [supervisor] + workers
         if isOutdated { lines.append(advice) }
-        if hasOtherWorkers { lines.append(reload) }
+        if isPartlyReloaded {
+            lines.append(again)
+        } else if hasOtherWorkers {
+            lines.append(reload)
+        }
         return lines.joined(separator: "\n")
     }
 
@@ -268,6 +279,7 @@ extension SupervisorStatus {
                         "listen": .string(worker.listen),
                         "process": worker.process.map { .number(Double($0)) } ?? .null,
                         "anotherProgram": .bool(worker.runsAnother),
+                        "failedReload": .bool(worker.isOfFailedReload),
                     ]
                 }),
         ]

@@ -41,6 +41,17 @@ struct RunningWorkerTests {
         #expect(try RunningWorker(process: getpid(), memory: memory).isReloadDue)
     }
 
+    @Test @LoopActor func `the next supervisor finds which workers have the settings of a reload that failed`() throws {
+        let (_, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        let worker = try RunningWorker(process: getpid(), memory: memory)
+        for _ in 1...2 { worker.markReloadDue() }
+        #expect(!worker.isOfFailedReload)
+        worker.markFailedReload()
+        worker.markReloadDue()
+        let found = try RunningWorker(process: getpid(), memory: memory)
+        #expect(found.isOfFailedReload && found.isReloadDue)
+    }
+
     @Test @LoopActor func `the time in which the supervisor does not run is no silence of a worker`() throws {
         let (counters, memory) = try MappedCounters.shared(count: WorkerMemory.count)
         let worker = try RunningWorker(process: getpid(), memory: memory)

@@ -9,6 +9,10 @@ struct SupervisorStatusTests {
     private static let workers: [SupervisorStatus.Worker] = [
         .init(listen: "unix:/w-1.sock", process: 12), .init(listen: "unix:/w-2.sock", process: nil),
     ]
+    private static let partlyReloaded: [SupervisorStatus.Worker] = [
+        .init(listen: "unix:/w-1.sock", process: 12, isOfFailedReload: true),
+        .init(listen: "unix:/w-2.sock", process: 13),
+    ]
     private static let otherWorkers: [SupervisorStatus.Worker] = [
         .init(listen: "unix:/w-1.sock", process: 12),
         .init(listen: "unix:/w-2.sock", process: 13, runsAnother: true),
@@ -19,7 +23,8 @@ struct SupervisorStatusTests {
         let listen = try ListenPattern("unix:\(folder["w-%d.sock"])")
         let own = try SupervisorFolder(listen: listen, isNew: true)
         let status = SupervisorStatus(
-            process: 7, program: "/bin/c", isOutdated: true, workers: Self.workers + Self.otherWorkers)
+            process: 7, program: "/bin/c", isOutdated: true,
+            workers: Self.workers + Self.otherWorkers + Self.partlyReloaded)
         #expect(status.write(in: own))
         let text = try Data(contentsOf: URL(fileURLWithPath: SupervisorFolder.statusFile(listen: listen)))
         #expect(SupervisorStatus(Array(text)) == status)
@@ -112,6 +117,17 @@ struct SupervisorStatusTests {
         #expect(!isGood([up], isOutdated: true))
         #expect(!isGood(Self.workers))
         #expect(!isGood(Self.otherWorkers))
+        #expect(!isGood(Self.partlyReloaded))
+    }
+
+    @Test func `says which workers have the settings of a reload that failed at others`() {
+        let status = SupervisorStatus(
+            process: 7, program: "/bin/c", isOutdated: false, workers: Self.partlyReloaded)
+        #expect(status.text.contains("process 12, unix:/w-1.sock, with the settings of a reload that failed\n"))
+        #expect(status.text.contains("process 13, unix:/w-2.sock\n") && status.text.hasSuffix("kill -HUP 7"))
+        #expect(
+            status.summary
+                == "2 of 2 workers run; the last reload failed, and some have its settings: kill -HUP 7")
     }
 
     @Test func `advises a reload for workers of another program, once the supervisor runs the one installed`() {

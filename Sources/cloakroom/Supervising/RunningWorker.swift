@@ -56,7 +56,12 @@ final class RunningWorker {
     var isReloadDue: Bool { words[WorkerMemory.reloadDue] != 0 }
 
     /// Has the next supervisor replace it.
-    func markReloadDue() { words.add(1, at: WorkerMemory.reloadDue) }
+    func markReloadDue() { if !isReloadDue { words.add(1, at: WorkerMemory.reloadDue) } }
+
+    /// Whether it has the settings of a reload that failed at a worker after it.
+    var isOfFailedReload: Bool { words[WorkerMemory.reloadDue] > 1 }
+
+    func markFailedReload() { words.add(2, at: WorkerMemory.reloadDue) }
 
     var uptime: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- start)) }
 

@@ -210,6 +210,8 @@ final class Supervisor {
             if isReload { endReload(isDone: true) }
             tellProgram()
         case .failed:
+            // Those before it go on with the new settings.
+            if isReload { slots.dropLast(replacing.count).forEach { $0.current?.markFailedReload() } }
             replacing = []
             if isReload { endReload(isDone: false) }
             log.error("a new worker did not come up; the others stay")
@@ -259,7 +261,8 @@ final class Supervisor {
         let worker = slot.published
         let runsOwn = if let worker, let own { worker.runs(own) } else { true }
         return SupervisorStatus.Worker(
-            listen: slot.address.description, process: worker?.process, runsAnother: !runsOwn)
+            listen: slot.address.description, process: worker?.process, runsAnother: !runsOwn,
+            isOfFailedReload: worker?.isOfFailedReload ?? false)
     }
 
     /// Gives workers whose sockets are gone successors with sockets of their own.

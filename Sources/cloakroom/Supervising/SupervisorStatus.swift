@@ -15,6 +15,8 @@ struct SupervisorStatus: Equatable {
         let process: pid_t?
         /// Whether that runs another program than the supervisor.
         var runsAnother = false
+        /// Whether it has the settings of a reload that failed at others, which have the former ones.
+        var isOfFailedReload = false
     }
 
     let process: pid_t
@@ -34,14 +36,20 @@ struct SupervisorStatus: Equatable {
     /// Whether workers are to be replaced; a supervisor with the former program is to change that first.
     var hasOtherWorkers: Bool { !isOutdated && workers.contains(where: \.runsAnother) }
 
-    /// Whether all workers are up, and run the installed program as the supervisor does.
-    var isGood: Bool { !isOutdated && !hasOtherWorkers && workers.allSatisfy { $0.process != nil } }
+    /// Whether a reload has replaced some of the workers, and failed at the others.
+    var isPartlyReloaded: Bool { workers.contains(where: \.isOfFailedReload) }
+
+    /// Whether all workers are up with the same settings, and run the installed program as the supervisor does.
+    var isGood: Bool {
+        !isOutdated && !hasOtherWorkers && !isPartlyReloaded && workers.allSatisfy { $0.process != nil }
+    }
 
     var summary: String {
         let running = workers.count { $0.process != nil }
         var summary = "\(running) of \(workers.count) workers run"
         if isOutdated { summary += "; the supervisor runs the former program: kill -USR2 \(process)" }
         if hasOtherWorkers { summary += "; workers run another program than the supervisor: kill -HUP \(process)" }
+        if isPartlyReloaded { summary += "; the last reload failed, and some have its settings: kill -HUP \(process)" }
         return summary
     }
 
@@ -78,6 +86,10 @@ struct SupervisorStatus: Equatable {
                 writer.plainName("anotherProgram")
                 writer.bool(true)
             }
+            if worker.isOfFailedReload {
+                writer.plainName("failedReload")
+                writer.bool(true)
+            }
             writer.endObject()
         }
         writer.endArray()
@@ -91,6 +103,7 @@ extension SupervisorStatus.Worker {
         guard let listen = json.object?["listen"]?.string else { return nil }
         self.init(
             listen: listen, process: json.object?["process"]?.integer.map { pid_t(truncatingIfNeeded: $0) },
-            runsAnother: json.object?["anotherProgram"] == .bool(true))
+            runsAnother: json.object?["anotherProgram"] == .bool(true),
+            isOfFailedReload: json.object?["failedReload"] == .bool(true))
     }
 }

@@ -20,8 +20,8 @@ enum WorkerMemory {
     /// file has both as long as it runs.
     static let programDevice = 6
     static let programNumber = 7
-    /// Not 0 where a reload failed that should have replaced the worker, written by a supervisor for the program that takes its
-    /// place. Not in ``SupervisorState``, where earlier versions read no more than they know.
+    /// Not 0 where a reload failed, more than 1 where the worker has that reload's settings and others do not; also for the
+    /// program that takes the supervisor's place. Not in ``SupervisorState``, where earlier versions read no more than they know.
     static let reloadDue = 8
 
     /// What the supervisor does for the worker.
