@@ -10,9 +10,16 @@ package import CloakroomServer
 
 /// What commands alone do, and wait for Redis' replicas with.
 extension UserRecords {
+    /// A record that is still there, or may be, though something is no longer shared.
+    package struct UndeletedRecord: Error {
+        package let ended: [Share]
+        package let cause: any Error
+    }
+
     /// Deletes a record as ``delete(_:)`` does, and waits as ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///
     /// - Returns: whether there was anything to delete, and what is no longer shared.
+    /// - Throws: ``UndeletedRecord`` where it fails after that.
     package func deleteReplicated(
         _ user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
     ) async throws -> (isDeleted: Bool, ended: [Share], replication: RecordReplication?) {
@@ -21,29 +28,35 @@ extension UserRecords {
             return (isDeleted, ended, nil)
         }
         var ended: [Share] = []
-        var wasStored: Bool?
-        for _ in 0..<5 {
-            // With the last of what was shared the record itself may go.
-            let sharing = try await endSharingReplicated(of: user, hasFailover: hasFailover, timeout: timeout)
-            ended += sharing.ended
-            var isDeleted: Bool? = false
-            let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
-                // The response that says so may be lost, and the repetition finds nothing left.
-                if wasStored == nil { wasStored = try await isStored(user) }
-                let deleted = try await sending(by: writes.send).deleteUnshared(user)
-                isDeleted = deleted.map { $0 || isDeleted == true }
-            } isMade: { () throws(UserRecordError) in
-                if isDeleted == nil { return true }
-                return try await record(of: user) == nil
+        do {
+            var wasStored: Bool?
+            for _ in 0..<5 {
+                // With the last of what was shared the record itself may go.
+                let sharing = try await endSharingReplicated(of: user, hasFailover: hasFailover, timeout: timeout)
+                ended += sharing.ended
+                var isDeleted: Bool? = false
+                let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
+                    // The response that says so may be lost, and the repetition finds nothing left.
+                    if wasStored == nil { wasStored = try await isStored(user) }
+                    let deleted = try await sending(by: writes.send).deleteUnshared(user)
+                    isDeleted = deleted.map { $0 || isDeleted == true }
+                } isMade: { () throws(UserRecordError) in
+                    if isDeleted == nil { return true }
+                    return try await record(of: user) == nil
+                }
+                if let isDeleted {
+                    return (
+                        isDeleted || wasStored == true || !ended.isEmpty, ended,
+                        .leastReplicated(sharing.replication, replication)
+                    )
+                }
             }
-            if let isDeleted {
-                return (
-                    isDeleted || wasStored == true || !ended.isEmpty, ended,
-                    .leastReplicated(sharing.replication, replication)
-                )
-            }
+            throw UnendedSharing(users: [user], error: .redis(.interrupted))
+        } catch {
+            if let unended = error as? UnendedSharing { ended += unended.ended }
+            guard !ended.isEmpty else { throw error }
+            throw UndeletedRecord(ended: ended, cause: error)
         }
-        throw UnendedSharing(users: [user], error: .redis(.interrupted))
     }
 
     /// Lets a user read a folder of another's, as ``share(_:with:_:now:)`` does, and waits as

@@ -22,8 +22,16 @@ enum UserDelete: UserCommand {
             }
             let isRevoked = try await records.revocation(of: user) != nil
             let isReadable = await records.isHash(user)
-            let (isDeleted, ended, replication) = try await records.deleteReplicated(
-                user, hasFailover: line.settings.redis.servers.hasFailover)
+            let deletion: (isDeleted: Bool, ended: [UserRecords.Share], replication: RecordReplication?)
+            do {
+                deletion = try await records.deleteReplicated(
+                    user, hasFailover: line.settings.redis.servers.hasFailover)
+            } catch let failure as UserRecords.UndeletedRecord {
+                // The next run finds it no more.
+                UserSharing.note(failure.ended, of: user, line)
+                throw failure.cause
+            }
+            let (isDeleted, ended, replication) = deletion
             guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
             if isRevoked { Output.note(Self.sentence(ofForgotten: user, line.settings.tokens)) }
             UserSharing.note(ended, of: user, line)

@@ -213,6 +213,43 @@ struct SharingReplicationTests {
         }
     }
 
+    /// A second run finds none of it.
+    @Test @LoopActor func `lists what has ended where a deletion fails after that`() async throws {
+        try await withMasters { former, _ in
+            let losing = losing(former, ofScriptFor: other)
+            let fields = UserRecord.Field.allCases.map(\.rawValue)
+            // Whether there is a record, which is read before the deletion alone.
+            losing.loses = { request in
+                let text = String(decoding: request.bytes, as: UTF8.self)
+                return text.contains("HMGET") && fields.allSatisfy { text.contains($0) }
+            }
+            let error = await #expect(throws: UserRecords.UndeletedRecord.self) {
+                _ = try await records(losing).deleteReplicated(owner, hasFailover: false, timeout: .zero)
+            }
+            #expect(error.map { Set($0.ended.map(\.recipient)) } == [other, owner])
+            #expect(error?.cause as? RecordChangeError == .unknown(.interrupted))
+            #expect(try await records(former).shares(with: other).shares.folders.isEmpty)
+        }
+    }
+
+    @Test @LoopActor func `lists what has ended where a deletion fails since not all has`() async throws {
+        try await withMasters { former, _ in
+            let losing = losing(former, ofScriptFor: other)
+            let line = try folder().line
+            // As if the script had not been run.
+            losing.next = { request in
+                let text = String(decoding: request.bytes, as: UTF8.self)
+                guard text.contains("EVAL"), text.contains("c:user:{u_2}") else { return nil }
+                return RedisRequest(RedisCommand(["HSET", "c:user:{u_2}", "shares", line]))
+            }
+            let error = await #expect(throws: UserRecords.UndeletedRecord.self) {
+                _ = try await records(losing).deleteReplicated(owner, hasFailover: false, timeout: .zero)
+            }
+            #expect(error?.ended.map(\.recipient) == [owner])
+            #expect((error?.cause as? UserRecords.UnendedSharing)?.users == [other])
+        }
+    }
+
     // MARK: Parts
 
     /// A way to Redis that loses the response to the first script for a record.
