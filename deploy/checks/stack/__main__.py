@@ -73,7 +73,7 @@ def policies():
 
 
 def refusals():
-    """CloudFormation takes no lifecycle prefix that meets users' folders; Terraform's tests have such runs as well."""
+    """CloudFormation takes no lifecycle prefix that meets users' folders, and none without any upload; nor does Terraform."""
     faults, tests = [], (DEPLOY / "terraform" / "tests" / "module.tftest.hcl").read_text(encoding="utf-8")
     for run, prefixes in samples.REFUSED.items():
         if f'run "{run}"' not in tests:
@@ -87,6 +87,15 @@ def refusals():
                     faults.append(f"LifecyclePrefix={prefix} is refused for another reason: {error}")
     for prefix in samples.TAKEN:
         Template(TEMPLATE, **samples.PLAIN | {"LifecyclePrefix": prefix})
+    run = "refuses_uploads_that_never_expire"
+    if f'run "{run}"' not in tests:
+        faults.append(f"Terraform's tests have no run {run}")
+    try:
+        Template(TEMPLATE, **samples.PLAIN | {"KeyPrefix": ""})
+        faults.append("an empty KeyPrefix is taken beside a LifecyclePrefix")
+    except AssertionError as error:
+        if "KeyPrefix" not in str(error):
+            faults.append(f"an empty KeyPrefix is refused for another reason: {error}")
     return faults
 
 
