@@ -115,6 +115,21 @@ nodes_ready() {
     done
 }
 
+# Of several servers one that has ended is no fault as long as another is left: so a failover can be seen.
+forget_ended_redis() {
+    local port pid left=0 ended=()
+    for port in "${redis_ports[@]}"; do
+        [[ -f $state/pids/redis-$port ]] || continue
+        pid=$(<"$state/pids/redis-$port")
+        if alive "$pid"; then left=$((left + 1)); else ended+=("$port"); fi
+    done
+    ((left > 0)) || return 0
+    for port in "${ended[@]}"; do
+        forget "redis-$port"
+        say "The Redis server on port $port has ended; $left are left."
+    done
+}
+
 # write_server PORT: the settings of one of several servers; those on standard input come besides.
 write_server() {
     local more

@@ -215,7 +215,7 @@ struct SharingReplicationTests {
 
     /// A second run finds none of it.
     @Test @LoopActor func `lists what has ended where a deletion fails after that`() async throws {
-        try await withMasters { former, _ in
+        try await withMasters { (former, _) async throws in
             let losing = losing(former, ofScriptFor: other)
             let fields = UserRecord.Field.allCases.map(\.rawValue)
             // Whether there is a record, which is read before the deletion alone.
