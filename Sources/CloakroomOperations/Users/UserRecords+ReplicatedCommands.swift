@@ -18,11 +18,12 @@ extension UserRecords {
 
     /// Deletes a record as ``delete(_:)`` does, and waits as ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///
-    /// - Returns: whether there was anything to delete, and what is no longer shared.
+    /// - Returns: whether there was anything to delete, `nil` for a record that is kept until no failover can bring back what the
+    ///   user shared; and what is no longer shared.
     /// - Throws: ``UndeletedRecord`` where it fails after that.
     package func deleteReplicated(
         _ user: UserID, hasFailover: Bool, timeout: Duration = changeTimeout
-    ) async throws -> (isDeleted: Bool, ended: [Share], replication: RecordReplication?) {
+    ) async throws -> (isDeleted: Bool?, ended: [Share], replication: RecordReplication?) {
         guard await isHash(user) else {
             let (isDeleted, ended) = try await delete(user)
             return (isDeleted, ended, nil)
@@ -34,6 +35,7 @@ extension UserRecords {
                 // With the last of what was shared the record itself may go.
                 let sharing = try await endSharingReplicated(of: user, hasFailover: hasFailover, timeout: timeout)
                 ended += sharing.ended
+                if let replication = sharing.replication, replication.mayBeUndone { return (nil, ended, replication) }
                 var isDeleted: Bool? = false
                 let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
                     // The response that says so may be lost, and the repetition finds nothing left.

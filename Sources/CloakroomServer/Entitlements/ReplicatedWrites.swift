@@ -12,6 +12,8 @@ package final class ReplicatedWrites {
     package private(set) var replication: RecordReplication?
     /// Of calls that were sent without a `WAIT`.
     private var keys: Set<String> = []
+    /// Whether a server has had replicas that were late.
+    private var isLate = false
 
     /// - Parameter hasFailover: whether a replica may take the master's place: Sentinel or a cluster.
     package init(_ redis: any RedisClient, hasFailover: Bool) {
@@ -32,7 +34,8 @@ package final class ReplicatedWrites {
             if hasFailover { note(.noReplicas) }
             return reply
         }
-        let wait = RedisCommand(["WAIT", String(count), "1000"], near: key)
+        // Late ones take a second, once: of all others one replica is enough, by which a failover does not lose the change.
+        let wait = RedisCommand(["WAIT", String(isLate ? 1 : count), "1000"], near: key)
         let response = await withCheckedContinuation { continuation in
             redis.send(RedisRequest(call, followedBy: wait)) { continuation.resume(returning: $0) }
         }
@@ -42,7 +45,9 @@ package final class ReplicatedWrites {
             if let refusal = cursor.refusal { throw refusal }
             let reply = RedisReply(&cursor)
             cursor.goTo(reply: 1)
-            note(Self.replication(&cursor, of: count))
+            let replication = Self.replication(&cursor, of: count)
+            if case .replicas(let reached, _) = replication, reached < count { isLate = true }
+            note(replication)
             return reply
         }
     }
@@ -53,14 +58,13 @@ package final class ReplicatedWrites {
         return try await redis.run(call)
     }
 
-    /// Waits for what was sent ahead, key by key, until one of them is not on all replicas: a server whose replicas are late
-    /// would take a second for each.
+    /// Waits for what was sent ahead, key by key, until one of them is on no replica: the others would take a second each.
     func waitForReplicas() async {
         for key in keys.sorted() {
             do throws(RedisError) { _ = try await send(Self.touchScript.call(keys: [key], arguments: []), key) } catch {
                 note(.unknown(error))
             }
-            if let replication, replication.lacking > 0 { break }
+            if replication?.mayBeUndone == true { break }
         }
         keys = []
     }
@@ -93,9 +97,10 @@ package final class ReplicatedWrites {
 }
 
 extension RecordReplication {
-    /// Of several calls the operator is told of the one that lacks most.
+    /// Of several calls the operator is told of one that has to be made again, and of the one that lacks most.
     package static func leastReplicated(_ first: Self?, _ second: Self?) -> Self? {
         guard let first, let second else { return first ?? second }
+        guard first.needsRepetition == second.needsRepetition else { return first.needsRepetition ? first : second }
         return first.lacking >= second.lacking ? first : second
     }
 

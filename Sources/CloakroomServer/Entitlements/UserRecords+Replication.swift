@@ -18,6 +18,9 @@ package enum RecordReplication: Sendable, Equatable {
         }
     }
 
+    /// Whether there may be a replica without the change, which can take the master's place, and none is known with it.
+    package var mayBeUndone: Bool { needsRepetition && self != .noReplicas }
+
     /// For the operator.
     package var sentence: String {
         switch self {
@@ -46,6 +49,14 @@ package enum RecordChangeError: Error, Sendable, Equatable {
     case unknown(RedisError)
     /// It was made, and is not there: lost with a failover, or undone by another command.
     case lost
+
+    fileprivate var records: UserRecordError {
+        switch self {
+        case .records(let error): error
+        case .unknown(let error): .redis(error)
+        case .lost: .redis(.interrupted)
+        }
+    }
 
     /// For the operator; `nil` where nothing was changed.
     package var sentence: String? {
@@ -115,6 +126,8 @@ extension UserRecords {
     /// Ends all that a user shares and all that is shared with them, and waits as
     /// ``applyReplicated(_:to:hasFailover:timeout:)`` does.
     ///
+    /// With whom the user shared is forgotten once no failover can bring that back: until then the next run ends it again.
+    ///
     /// - Returns: all of it.
     /// - Throws: ``RecordChangeError``, or ``UserRecords/UnendedSharing`` for those with whom it could not be ended.
     package func endSharingReplicated(
@@ -124,6 +137,8 @@ extension UserRecords {
         // What was there before an end that failed, or whose response was lost.
         var found: [Share] = []
         var unended: UnendedSharing?
+        /// In the user's record.
+        var kept: Set<UserID> = []
         func recipients() -> Set<UserID> { Set((ended + found).map(\.recipient)).subtracting([user]) }
         do throws(RecordChangeError) {
             let replication = try await replicated(hasFailover, timeout) { writes throws(UserRecordError) in
@@ -131,7 +146,7 @@ extension UserRecords {
                 let former = recipients()
                 let shares: [Share]
                 do throws(UnendedSharing) {
-                    shares = try await records.endSharing(of: user)
+                    (shares, kept) = try await records.endSharing(of: user, keepsRecipients: true)
                     unended = nil
                 } catch {
                     (shares, unended) = (error.ended, error)
@@ -139,22 +154,31 @@ extension UserRecords {
                 }
                 ended += shares.filter { !ended.contains($0) }
                 if unended == nil {
-                    // The user's own record may lead to them no more.
-                    for recipient in former { try await records.unshare(user, with: recipient) }
+                    // With the user's own record, a failover may have lost that it leads to them.
+                    for recipient in former.subtracting(kept) { try await records.unshare(user, with: recipient) }
+                    for owner in Set(found.filter { $0.recipient == user }.map(\.folder.owner)) {
+                        try await records.unshare(owner, with: user)
+                    }
                 }
                 await writes.waitForReplicas()
                 if let unended { throw unended.error }
             } isMade: { () throws(UserRecordError) in
-                for recipient in recipients() {
+                for recipient in recipients().union(kept).subtracting([user]) {
                     guard try await folders(of: user, with: recipient).isEmpty else { return false }
                 }
                 return try await shares(with: user).shares.folders.isEmpty
+            }
+            if !kept.isEmpty, replication?.mayBeUndone != true {
+                _ = try? await forgetFormerRecipients(of: user, at: .distantPast)
             }
             // Nothing is left of it.
             for share in found where !ended.contains(share) { ended.append(share) }
             return (ended, replication)
         } catch {
-            guard var unended else { throw error }
+            // The next run no longer finds what has ended.
+            guard unended != nil || !(ended + found).isEmpty else { throw error }
+            let users = recipients().union([user]).sorted { $0.text < $1.text }
+            var unended = unended ?? UnendedSharing(users: users, error: error.records)
             for share in found where !ended.contains(share) {
                 guard let left = try? await shares(with: share.recipient).shares.folders,
                     !left.contains(share.folder)

@@ -188,7 +188,16 @@ extension UserRecords {
     /// - Returns: all of it.
     /// - Throws: ``UnendedSharing`` in the end, for those with whom it could not be ended.
     package func endSharing(of user: UserID) async throws(UnendedSharing) -> [Share] {
+        try await endSharing(of: user, keepsRecipients: false).ended
+    }
+
+    /// - Parameter keepsRecipients: whether the user's record goes on saying with whom, for ``forgetFormerRecipients(of:at:)``.
+    /// - Returns: all of it, and with whom the user's record says.
+    func endSharing(
+        of user: UserID, keepsRecipients: Bool
+    ) async throws(UnendedSharing) -> (ended: [Share], recipients: Set<UserID>) {
         var (ended, found): ([Share], [Share]) = ([], [])
+        var recipients: Set<UserID> = []
         var failures: [(user: UserID, error: UserRecordError)] = []
         do throws(UserRecordError) {
             for word in try await texts(of: [.sharedWith], user)[0].split(separator: " ") {
@@ -197,11 +206,13 @@ extension UserRecords {
                     _ = try await run(Self.forgetScript, user, [String(word)])
                     continue
                 }
+                recipients.insert(recipient.user)
                 var before: [SharedFolder] = []
                 do throws(UserRecordError) {
                     // The script lists it as well, unless its response is lost.
                     before = try await folders(of: user, with: recipient.user)
-                    let removed = try await unshare(user, with: recipient.user, recipient).ended.folders
+                    let entry = keepsRecipients ? nil : recipient
+                    let removed = try await unshare(user, with: recipient.user, entry).ended.folders
                     ended += removed.map { Share(folder: $0, recipient: recipient.user) }
                 } catch {
                     failures.append((recipient.user, error))
@@ -221,7 +232,7 @@ extension UserRecords {
             failures.append((user, error))
         }
         guard failures.isEmpty else { throw UnendedSharing(failures, ended: ended, found: found) }
-        return ended
+        return (ended, recipients)
     }
 
     /// Forgets those with whom nothing is shared any more that has not ended. Whatever is being shared with one of them by

@@ -22,7 +22,7 @@ enum UserDelete: UserCommand {
             }
             let isRevoked = try await records.revocation(of: user) != nil
             let isReadable = await records.isHash(user)
-            let deletion: (isDeleted: Bool, ended: [UserRecords.Share], replication: RecordReplication?)
+            let deletion: (isDeleted: Bool?, ended: [UserRecords.Share], replication: RecordReplication?)
             do {
                 deletion = try await records.deleteReplicated(
                     user, hasFailover: line.settings.redis.servers.hasFailover)
@@ -32,6 +32,13 @@ enum UserDelete: UserCommand {
                 throw failure.cause
             }
             let (isDeleted, ended, replication) = deletion
+            guard let isDeleted else {
+                UserSharing.note(ended, of: user, line)
+                Output.note(
+                    "the record of \(user.text) is kept until a replica has the end of what is shared: without the record no "
+                        + "command would find it again")
+                return UserCommandLine.note(replication)
+            }
             guard isDeleted else { return Output.fail("there is no record of \(user.text)") }
             if isRevoked { Output.note(Self.sentence(ofForgotten: user, line.settings.tokens)) }
             UserSharing.note(ended, of: user, line)

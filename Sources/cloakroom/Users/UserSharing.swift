@@ -208,7 +208,6 @@ enum UserSharing {
         do {
             let (ended, replication) = try await records.endSharingReplicated(
                 of: user, hasFailover: redis.servers.hasFailover)
-            guard !ended.isEmpty else { return .success }
             note(ended, of: user, line)
             return UserCommandLine.note(replication)
         } catch let failure as UserRecords.UnendedSharing {

@@ -208,6 +208,8 @@ final class MovedRedis: RedisClient {
     var onRepeat: (@LoopActor () -> Void)?
     /// What the former master runs once it has run a request, before that has its response.
     var next: (@LoopActor (RedisRequest) -> RedisRequest?)?
+    /// What is sent in the place of a request.
+    var replacement: (@LoopActor (RedisRequest) -> RedisRequest?)?
     /// Of which requests to the former master the responses are lost besides.
     var loses: (@LoopActor (RedisRequest) -> Bool)?
 
@@ -229,6 +231,7 @@ final class MovedRedis: RedisClient {
 
     func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
         count += 1
+        let request = replacement?(request) ?? request
         guard count <= limit else { return servers.next.send(request, completion) }
         let isChosen = loses?(request) ?? false
         let isLost = isChosen || loss == .response && count.isMultiple(of: 2)
