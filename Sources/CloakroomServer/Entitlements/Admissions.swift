@@ -74,7 +74,11 @@ final class Admissions {
         case .failure(let error):
             // The record may have come although Redis could not count, as from a replica, or from another server.
             let user = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
-            completion(admission(request, without: error, refusal: user?.record?.refusal(of: signIn)))
+            let admission = admission(request, without: error, refusal: user?.record?.refusal(of: signIn))
+            if !admission.decision.isAllowed {
+                limiter.refund(request.countedLevels(cursor), of: request, by: request.terms)
+            }
+            completion(admission)
         case .success(let before):
             if request.readsRecord, let error = cursor.refusal, !error.isOfRecord {
                 let admission = admission(request, without: error, refusal: nil)

@@ -56,6 +56,20 @@ final class RateLimitRequest: Sendable {
         let admitting = count.admitting(cost, by: terms)
         return isSplit || admitting == .all ? admitting : []
     }
+
+    /// What one of two calls has counted, where the other has failed.
+    func countedLevels(_ cursor: RedisReplyCursor) -> RateLimitLevels {
+        guard isSplit else { return [] }
+        var (cursor, counted) = (cursor, RateLimitLevels())
+        for (reply, level) in [RateLimitLevels.device, .user].enumerated() {
+            cursor.goTo(reply: reply)
+            guard case .success(let pair) = RateLimitCount.pair(&cursor, hasQuantity: terms.quantity != nil) else {
+                continue
+            }
+            counted.formUnion(level.intersection(RateLimitCount(device: pair, user: pair).admitting(cost, by: terms)))
+        }
+        return counted
+    }
 }
 
 extension RateLimitCount {
@@ -64,18 +78,27 @@ extension RateLimitCount {
     static func read(_ cursor: inout RedisReplyCursor, isSplit: Bool, hasQuantity: Bool) -> Result<
         RateLimitCount, RedisError
     > {
+        if isSplit {
+            let device = pair(&cursor, hasQuantity: hasQuantity)
+            cursor.goTo(reply: 1)
+            return device.flatMap { device in
+                pair(&cursor, hasQuantity: hasQuantity).map { RateLimitCount(device: device, user: $0) }
+            }
+        }
         if let refusal = cursor.refusal { return .failure(refusal) }
-        let values = hasQuantity ? 4 : 2
-        guard cursor.next() == .array(isSplit ? values : 2 * values), let device = Pair(&cursor, hasQuantity) else {
+        guard cursor.next() == .array(hasQuantity ? 8 : 4), let device = Pair(&cursor, hasQuantity),
+            let user = Pair(&cursor, hasQuantity)
+        else { return .failure(.refused(code: "MALFORMED")) }
+        return .success(RateLimitCount(device: device, user: user))
+    }
+
+    /// Reads the response of one of two calls.
+    fileprivate static func pair(_ cursor: inout RedisReplyCursor, hasQuantity: Bool) -> Result<Pair, RedisError> {
+        if let refusal = cursor.refusal { return .failure(refusal) }
+        guard cursor.next() == .array(hasQuantity ? 4 : 2), let pair = Pair(&cursor, hasQuantity) else {
             return .failure(.refused(code: "MALFORMED"))
         }
-        if isSplit {
-            cursor.goTo(reply: 1)
-            if let refusal = cursor.refusal { return .failure(refusal) }
-            guard cursor.next() == .array(values) else { return .failure(.refused(code: "MALFORMED")) }
-        }
-        guard let user = Pair(&cursor, hasQuantity) else { return .failure(.refused(code: "MALFORMED")) }
-        return .success(RateLimitCount(device: device, user: user))
+        return .success(pair)
     }
 
     static func read(_ answer: RedisResponse, of request: RateLimitRequest) -> Result<RateLimitCount, RedisError> {

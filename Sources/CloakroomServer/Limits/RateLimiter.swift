@@ -37,7 +37,7 @@ package final class RateLimiter {
         // Not cached: it comes for what is seldom, as new credentials, and would take the place of what comes again.
         let request = made(cost, subject, terms, readsRecord: false)
         send(request) { [self] response in
-            completion(decision(request, RateLimitCount.read(response, of: request)))
+            completion(decision(request, response))
         }
     }
 
@@ -63,14 +63,18 @@ package final class RateLimiter {
         }
     }
 
-    private func decision(_ request: RateLimitRequest, _ count: Result<RateLimitCount, RedisError>) -> RateLimitDecision
-    {
-        switch count {
+    private func decision(_ request: RateLimitRequest, _ response: RedisResponse) -> RateLimitDecision {
+        switch RateLimitCount.read(response, of: request) {
         case .success(let count):
             let decision = RateLimitDecision(request.cost, count, by: request.terms)
             if !decision.isAllowed { refund(request.countedLevels(count), of: request, by: request.terms) }
             return decision
-        case .failure(let error): return decideWithoutRedis(request, by: request.terms, error)
+        case .failure(let error):
+            let decision = decideWithoutRedis(request, by: request.terms, error)
+            if !decision.isAllowed, case .reply(let cursor) = response {
+                refund(request.countedLevels(cursor), of: request, by: request.terms)
+            }
+            return decision
         }
     }
 

@@ -49,6 +49,30 @@ struct ClusterAdmissionTests {
         }
     }
 
+    /// Of a device that its issuer proves, whose counts and those of its user are on different primaries.
+    private static let proven = (0...).lazy.map { number in
+        Subject(
+            userID: UserID("u_\(number)")!, deviceID: "phone", tier: nil, issuer: "https://a.example",
+            isDeviceVouchedFor: true)
+    }.first { third($0.owner) != third($0.provenDevice!) }!
+
+    @Test(arguments: [true, false])
+    @LoopActor func `one limit on a server that is lost costs a refused request none of the other`(isUserLost: Bool)
+        async throws
+    {
+        try await withAdmissions { admissions, _, cluster in
+            let subject = Self.proven
+            let lost = cluster.ports[Self.third(isUserLost ? subject.owner : subject.provenDevice!)]
+            try await onThread { cluster.kill(lost) }
+            for _ in 0..<20 {
+                #expect(await !admissions.admit(.vend, subject).decision.isAllowed)
+                try? await LoopActor.sleep(for: .milliseconds(50))
+            }
+            try await onThread { try cluster.start(lost) }
+            #expect(await becomes { await admissions.admit(.vend, subject).decision.isAllowed })
+        }
+    }
+
     @Test @LoopActor func `a record on a server that is lost is no refusal by the record, and costs no count`()
         async throws
     {
