@@ -334,8 +334,9 @@ package struct RetentionClock: Sendable, Hashable, Codable {
             shared = max(shared, steady.minus(steadyLead).minus(Self.uncertainty)).asTime
             settled = settled.plus(shared.minus(former))
         }
-        // Set back for good: what it gains from now on is unexplained again.
-        sharedLead = min(sharedLead, restored.minus(shared))
+        // Set back for good: what it gains from now on is unexplained again. What it was set back by in this run counts when
+        // the device starts anew: until then the clock may be set right.
+        sharedLead = min(sharedLead, restored.plus(max(0, setBackInRun)).minus(shared))
     }
 }
 

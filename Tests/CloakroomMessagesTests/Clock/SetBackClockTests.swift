@@ -32,6 +32,21 @@ import Testing
         #expect(!phone.isHidden(base, limit: 3 * Self.hour + 3001))
     }
 
+    @Test(arguments: [false, true])
+    func `a clock that was set back for longer than a day, and right while on, hides nothing early`(restarts: Bool) {
+        var phone = Phone(hearsServer: true)
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        phone.hearsServer = false
+        phone.skew = -2 * Self.day
+        phone.pass(1000)
+        for _ in 1...25 { phone.pass(Self.hour) }
+        if restarts { phone.restart(after: 0) }
+        phone.skew = 0
+        phone.pass(1000)
+        #expect(!phone.isHidden(base, limit: 25 * Self.hour + 2001))
+        #expect(phone.isHidden(base, limit: 25 * Self.hour + 2000))
+    }
+
     @Test func `a clock that was set back, and right while the device was off, hides early until the server is heard`()
     {
         var phone = Phone(hearsServer: true)
