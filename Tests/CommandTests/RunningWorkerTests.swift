@@ -42,9 +42,11 @@ struct RunningWorkerTests {
     }
 
     @Test @LoopActor func `the next supervisor finds which workers have the settings of a reload that failed`() throws {
-        let (_, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        let (words, memory) = try MappedCounters.shared(count: WorkerMemory.count)
         let worker = try RunningWorker(process: getpid(), memory: memory)
         for _ in 1...2 { worker.markReloadDue() }
+        // As an earlier version's supervisor marks.
+        for _ in 1...3 { words.add(1, at: WorkerMemory.reloadDue) }
         #expect(!worker.isOfFailedReload)
         worker.markFailedReload()
         worker.markReloadDue()

@@ -59,9 +59,9 @@ final class RunningWorker {
     func markReloadDue() { if !isReloadDue { words.add(1, at: WorkerMemory.reloadDue) } }
 
     /// Whether it has the settings of a reload that failed at a worker after it.
-    var isOfFailedReload: Bool { words[WorkerMemory.reloadDue] > 1 }
+    var isOfFailedReload: Bool { words[WorkerMemory.reloadDue] >= WorkerMemory.failedReload }
 
-    func markFailedReload() { words.add(2, at: WorkerMemory.reloadDue) }
+    func markFailedReload() { words.add(WorkerMemory.failedReload, at: WorkerMemory.reloadDue) }
 
     var uptime: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- start)) }
 

@@ -20,9 +20,11 @@ enum WorkerMemory {
     /// file has both as long as it runs.
     static let programDevice = 6
     static let programNumber = 7
-    /// Not 0 where a reload failed, more than 1 where the worker has that reload's settings and others do not; also for the
-    /// program that takes the supervisor's place. Not in ``SupervisorState``, where earlier versions read no more than they know.
+    /// Not 0 where a reload failed, ``failedReload`` or more where the worker has that reload's settings and others do not; also
+    /// for the program that takes the supervisor's place. Not in ``SupervisorState``, where earlier versions read no more than they know.
     static let reloadDue = 8
+    /// Supervisors of earlier versions add 1 for each reload that failed.
+    static let failedReload: UInt64 = 1 << 32
 
     /// What the supervisor does for the worker.
     struct Capabilities: OptionSet, Sendable {
