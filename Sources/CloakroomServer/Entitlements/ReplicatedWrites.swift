@@ -100,11 +100,12 @@ extension RecordReplication {
     /// Of several calls the operator is told of one that has to be made again, and of the one that lacks most.
     package static func leastReplicated(_ first: Self?, _ second: Self?) -> Self? {
         guard let first, let second else { return first ?? second }
-        guard first.needsRepetition == second.needsRepetition else { return first.needsRepetition ? first : second }
-        return first.lacking >= second.lacking ? first : second
+        return first.rank.lexicographicallyPrecedes(second.rank) ? second : first
     }
 
-    fileprivate var lacking: Int {
+    private var rank: [Int] { [mayBeUndone ? 1 : 0, needsRepetition ? 1 : 0, lacking] }
+
+    private var lacking: Int {
         switch self {
         case .replicas(let reached, let count): count - reached
         case .noReplicas: .max - 1

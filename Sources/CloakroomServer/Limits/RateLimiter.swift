@@ -108,6 +108,9 @@ package final class RateLimiter {
             if case .success(let before) = count, request.countedLevels(before) != .all {
                 refund(request.countedLevels(before), of: request, by: terms)
             }
+            if case .failure = count, case .reply(let cursor) = answer, terms.requests.whenRedisIsAway != .open {
+                refund(request.countedLevels(cursor), of: request, by: terms)
+            }
             completion(count)
         }
     }

@@ -14,7 +14,8 @@ struct RecordReplicationTests {
             (.replicas(reached: 0, of: 1), noRights),
             (.noReplicas, noRights),
             (.unknown(.timeout), noRights),
-            (.noReplicas, .replicas(reached: 0, of: 2)),
+            (.replicas(reached: 0, of: 2), .noReplicas),
+            (.noReplicas, .replicas(reached: 1, of: 3)),
             (.replicas(reached: 1, of: 3), .replicas(reached: 1, of: 2)),
             (noRights, .replicas(reached: 1, of: 2)),
         ]
