@@ -16,15 +16,8 @@ struct SharingReplicationTests {
     private let time = Date(timeIntervalSince1970: 1_800_000_000)
 
     @Test @LoopActor func `says on how many replicas the end of a share is`() async throws {
-        let cluster = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
-        try await withRedis("", { $0.address = .internet(host: "127.0.0.1", port: cluster.servers[0]) }) { redis in
+        try await withShareOnReplica { cluster, redis in
             let records = records(redis)
-            #expect(
-                await becomes {
-                    let shared = try? await records.shareReplicated(
-                        try folder(), with: other, Self.settings(), now: time)
-                    return shared?.replication == .replicas(reached: 1, of: 1)
-                })
             cluster.pause(cluster.servers[1])
             let (ended, replication) = try await records.unshareReplicated(owner, with: other, hasFailover: true)
             #expect(ended.folders.count == 1 && replication == .replicas(reached: 0, of: 1))
@@ -142,15 +135,8 @@ struct SharingReplicationTests {
     /// In a cluster the recipient's record is on a server of its own, whose failover brings the share back: only the owner's
     /// record leads the next run there.
     @Test @LoopActor func `knows with whom a user shared until a replica has the end of it`() async throws {
-        let cluster = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
-        try await withRedis("", { $0.address = .internet(host: "127.0.0.1", port: cluster.servers[0]) }) { redis in
+        try await withShareOnReplica { cluster, redis in
             let records = records(redis)
-            #expect(
-                await becomes {
-                    let shared = try? await records.shareReplicated(
-                        try folder(), with: other, Self.settings(), now: time)
-                    return shared?.replication == .replicas(reached: 1, of: 1)
-                })
             cluster.pause(cluster.servers[1])
             for count in [1, 0] {
                 let (ended, replication) = try await records.endSharingReplicated(of: owner, hasFailover: true)
@@ -172,14 +158,7 @@ struct SharingReplicationTests {
 
     /// The first server seems to have two replicas, and its one has the change; the second one's does not.
     @Test @LoopActor func `looks for a change that is on no replica beside one that is on some`() async throws {
-        let cluster = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
-        try await withRedis("", { $0.address = .internet(host: "127.0.0.1", port: cluster.servers[0]) }) { redis in
-            #expect(
-                await becomes {
-                    let shared = try? await records(redis).shareReplicated(
-                        try folder(), with: other, Self.settings(), now: time)
-                    return shared?.replication == .replicas(reached: 1, of: 1)
-                })
+        try await withShareOnReplica { cluster, redis in
             _ = try await records(redis).share(try folder(), with: third, Self.settings(), now: time)
             let counting = MovedRedis(redis, redis, after: .max, loss: .none)
             var counts = 0
@@ -327,6 +306,23 @@ struct SharingReplicationTests {
     }
 
     // MARK: Parts
+
+    /// A master with a replica, which both have it that u_1 shares with u_2.
+    @LoopActor private func withShareOnReplica(
+        _ body: @LoopActor (RedisSentinelServers, RedisConnection) async throws -> Void
+    ) async throws {
+        let cluster = try await onThread { try RedisSentinelServers(replicas: 1, sentinels: 0) }
+        try await withRedis("", { $0.address = .internet(host: "127.0.0.1", port: cluster.servers[0]) }) { redis in
+            let records = records(redis)
+            #expect(
+                await becomes {
+                    let shared = try? await records.shareReplicated(
+                        try folder(), with: other, Self.settings(), now: time)
+                    return shared?.replication == .replicas(reached: 1, of: 1)
+                })
+            try await body(cluster, redis)
+        }
+    }
 
     /// A way to Redis that loses the response to the first script for a record.
     @LoopActor private func losing(_ redis: RedisConnection, ofScriptFor user: UserID) -> MovedRedis {

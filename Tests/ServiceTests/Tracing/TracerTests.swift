@@ -125,13 +125,23 @@ struct TracerTests {
         }
     }
 
-    @Test @LoopActor func `at the end the batch under way is waited for, and the rest is sent`() async throws {
-        let metrics = try Metrics()
+    private final class Collector: Sendable {
         let isReachable = Mutex(false)
+    }
+
+    /// Responds to nothing until it is reachable.
+    private static func collectorThatWaits() -> (Collector, ScriptedTransport) {
+        let collector = Collector()
         let transport = ScriptedTransport { _ throws(TransportError) in
-            while !isReachable.withLock({ $0 }) { await Task.yield() }
+            while !collector.isReachable.withLock({ $0 }) { await Task.yield() }
             return .text(200, "")
         }
+        return (collector, transport)
+    }
+
+    @Test @LoopActor func `at the end the batch under way is waited for, and the rest is sent`() async throws {
+        let metrics = try Metrics()
+        let (collector, transport) = Self.collectorThatWaits()
         let tracer = tracer(metrics, transport)
         try add(1, to: tracer)
         let exporting = LoopActor.spawn { await tracer.export() }
@@ -145,7 +155,7 @@ struct TracerTests {
         for _ in 0..<20 { await Task.yield() }
         #expect(hasFinished.withLock { $0 } == false)
         #expect(transport.requests.count == 1)
-        isReachable.withLock { $0 = true }
+        collector.isReachable.withLock { $0 = true }
         await finishing.value
         #expect(metrics.row[metrics.layout.spans[.exported]] == 2)
         #expect(metrics.row[metrics.layout.spans[.failed]] == 0 && transport.requests.count == 2)
@@ -163,11 +173,7 @@ struct TracerTests {
 
     @Test @LoopActor func `what a worker's end cuts off is counted as failed, once`() async throws {
         let metrics = try Metrics()
-        let isReachable = Mutex(false)
-        let transport = ScriptedTransport { _ throws(TransportError) in
-            while !isReachable.withLock({ $0 }) { await Task.yield() }
-            return .text(200, "")
-        }
+        let (collector, transport) = Self.collectorThatWaits()
         let tracer = tracer(metrics, transport)
         try add(2, to: tracer)
         let exporting = LoopActor.spawn { await tracer.export() }
@@ -175,7 +181,7 @@ struct TracerTests {
         try add(3, to: tracer)
         tracer.abandon()
         tracer.abandon()
-        isReachable.withLock { $0 = true }
+        collector.isReachable.withLock { $0 = true }
         await exporting.value
         #expect(metrics.row[metrics.layout.spans[.failed]] == 5)
         #expect(metrics.row[metrics.layout.spans[.exported]] == 0)
